@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"forklift/storage"
+)
+
+// Slot is one of the two places that a branch's live data can be in.
+type Slot string
+
+// The slots.
+const (
+	SlotA Slot = "a"
+	SlotB Slot = "b"
+)
+
+// Other is the slot that s is not.
+func (s Slot) Other() Slot {
+	if s == SlotA {
+		return SlotB
+	}
+	return SlotA
+}
+
+// ServerState says what a branch's server is doing.
+type ServerState uint8
+
+// The states of a server.
+const (
+	AtRest  ServerState = iota // nothing runs, the live lock is free
+	Running                    // our server runs and accepts connections
+	Unclean                    // nothing runs, but the files say that it did not stop cleanly
+	Foreign                    // somebody else's server has the files open
+)
+
+// String is the state as status shows it.
+func (s ServerState) String() string {
+	return [...]string{"stopped", "running", "unclean", "foreign"}[s]
+}
+
+// Status is a server's state with its details.
+type Status struct {
+	State   ServerState
+	Slot    Slot      // that the running server serves
+	PID     int       // of the running server
+	Since   time.Time // when it was started
+	Version string    // "17.12"
+}
+
+// EnvVar is one variable for a managed command. Secret values are never
+// logged.
+type EnvVar struct {
+	Name   string
+	Value  string
+	Secret bool
+}
+
+// Client is a session of a running server that is not ours.
+type Client struct {
+	PID         int       `json:"pid"`
+	Application string    `json:"application"`
+	User        string    `json:"user"`
+	Database    string    `json:"database"`
+	State       string    `json:"state"` // as pg_stat_activity says
+	Since       time.Time `json:"since"` // start of the transaction, or of the session
+	Busy        bool      `json:"busy"`  // has a transaction open
+}
+
+// DatabaseTree is one directory tree that is a database's state.
+type DatabaseTree struct {
+	Name  string        // "pgdata"; the same in every pair of the kind
+	Dir   string        // absolute
+	Rules storage.Rules // what of it is saved
+}
+
+// Observation is what a running server tells about its contents: the kind's
+// own JSON, kept in the pair.
+type Observation struct {
+	Tables   json.RawMessage // what the files are called: relfilenode to table
+	Counters json.RawMessage // per table: inserted, updated, deleted
+}
+
+// TableChange is how many rows of a table changed between two observations.
+type TableChange struct {
+	Database string `json:"database"`
+	Table    string `json:"table"` // schema.table
+	Inserted int64  `json:"inserted"`
+	Updated  int64  `json:"updated"`
+	Deleted  int64  `json:"deleted"`
+}
+
+// Branch is where one database of its own lives.
+type Branch struct {
+	ID   string // unique in the store
+	Dir  string // <store>/branches/<id>; slots are Dir/a and Dir/b, the kind's own files Dir/run
+	Live string // path of the lock file that every server process inherits
+}
+
+// SlotDir is the directory of a slot.
+func (b Branch) SlotDir(s Slot) string { return b.Dir + "/" + string(s) }
+
+// RunDir holds what the kind needs beside the data: configuration, log,
+// record of the server. Nothing in it is captured.
+func (b Branch) RunDir() string { return b.Dir + "/run" }
+
+// Database is one kind of state that a worktree owns beside its files, bound
+// to one branch. The engine holds the worktree's locks around every method;
+// an implementation takes only the live lock. Every method has a deadline of
+// its own beside the context's.
+type Database interface {
+	// Kind is the kind's name: "postgres".
+	Kind() string
+
+	// Template names the state that Init makes: equal names, equal state.
+	// It changes with the version and the options of creation.
+	Template(ctx context.Context) (string, error)
+	// Init fills the empty directory of a slot with a new, empty database at rest.
+	Init(ctx context.Context, slot Slot) error
+	// Load runs plain SQL files against the running server, as psql would,
+	// and leaves the database vacuumed. database is created when absent; ""
+	// is the default one.
+	Load(ctx context.Context, files []string, database string) error
+
+	// State tells what the server does; slot is the selected one, whose
+	// files are looked at when nothing runs.
+	State(ctx context.Context, slot Slot) (Status, error)
+	// Start starts the server on a slot and returns once it accepts
+	// connections; starting a running one is not an error. A slot that was
+	// not stopped cleanly goes through crash recovery.
+	Start(ctx context.Context, slot Slot) error
+	// Stop returns once the server is provably at rest (the live lock is
+	// free). Stopping a stopped one is not an error. Sessions are cut off.
+	Stop(ctx context.Context) error
+	// Settle writes out what the running server holds in memory, so that
+	// Stop has little to write.
+	Settle(ctx context.Context) error
+	// Clients lists the sessions of the running server.
+	Clients(ctx context.Context) ([]Client, error)
+
+	// Trees tells what a capture saves. While the server runs (hot) the
+	// rules leave out what only a stopped server has in final form.
+	// At rest it proves rest first: the live lock free, the files saying a clean stop.
+	// It fails by name for what cannot be captured (a tablespace outside).
+	Trees(ctx context.Context, slot Slot, hot bool) ([]DatabaseTree, error)
+	// Warnings tells what the last Trees call at rest kept against the
+	// usual rules, for the user.
+	Warnings() []string
+	// Observe asks the running server about its tables.
+	Observe(ctx context.Context) (Observation, error)
+	// Changes compares counters of two observations of the same history.
+	Changes(before, after json.RawMessage) ([]TableChange, error)
+
+	// Facts describes the state in a slot: version, architecture, collation, ...
+	Facts(ctx context.Context, slot Slot) (json.RawMessage, error)
+	// CheckFacts says why a state with these facts cannot be started here
+	// (kind Unsupported), or nil.
+	CheckFacts(ctx context.Context, facts json.RawMessage) error
+
+	// Env is what a managed command is given: connectionEnv and the kind's own
+	// variables. It does not need a running server.
+	Env(ctx context.Context, connectionEnv string) ([]EnvVar, error)
+	// Remove removes what the kind keeps outside the branch's directory
+	// (sockets), when the branch goes.
+	Remove(ctx context.Context) error
+}
+
+// OpenDatabase makes the Database of a kind for a branch. settings is the
+// `database` object of .forklift.json (may be nil).
+type OpenDatabase func(ctx context.Context, branch Branch, settings json.RawMessage) (Database, error)

@@ -1,0 +1,2 @@
+// Package engine is what it means to capture and restore a pair. (Manual to be completed with the package.)
+package engine

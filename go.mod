@@ -1,0 +1,3 @@
+module forklift
+
+go 1.26.0
