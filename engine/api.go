@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"forklift/engine/gitdir"
 	"forklift/storage"
 	"forklift/storage/clock"
 	"forklift/storage/vfs"
@@ -285,9 +286,5 @@ type Git interface {
 	Ignored(ctx context.Context, r Repo, paths []string) ([]string, error)
 }
 
-// Repo is where a worktree's parts are; all absolute, links resolved.
-type Repo struct {
-	Worktree  string // top directory
-	GitDir    string // of this worktree
-	CommonDir string // of the repository
-}
+// Repo is where a worktree's parts are.
+type Repo = gitdir.Repo
