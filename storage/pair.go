@@ -43,6 +43,9 @@ const (
 	Safety  PairKind = "safety"  // by a restore, before it changed anything
 	Rescue  PairKind = "rescue"  // by an install that met files edited meanwhile
 	Seed    PairKind = "seed"    // a starting database
+	// Template is the empty database of a kind, version and options: what a
+	// worktree without a seed starts from. Made when first needed.
+	Template PairKind = "template"
 )
 
 // SourceState is the source half of a pair. Covered, when it is not nil,

@@ -72,6 +72,10 @@ type PatchOptions struct {
 	// Have is a manifest that the directory is proven to hold exactly; zero
 	// means unknown: every file that could stay is read and compared.
 	Have ID
+	// Inexact names files that the directory holds otherwise than Have says
+	// (a WAL segment whose unused tail the manifest keeps as zeros): they
+	// are compared by reading, whatever Have says. nil is none.
+	Inexact map[string]bool
 	// Verify reads back what was written: the share of patched pages that
 	// is read again, 0 to 1; 1 also reads every page that stayed.
 	Verify float64
