@@ -1,0 +1,43 @@
+# Targets are printed by plain `make`. Everything needs Go and git only;
+# what tests need beyond that, they put into .cache (PostgreSQL 17).
+
+GO      ?= go
+PG17     = $$(testsuite/postgres17.sh .cache/postgresql-17)
+TIMEOUT ?= 40m
+# More flags for go test, such as TESTFLAGS=-v.
+TESTFLAGS ?=
+
+.PHONY: help build test scripts torture fuzz bench lint demo clean
+
+help: ## print the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## bin/forklift
+	$(GO) build -o bin/forklift ./commands/forklift
+
+test: lint ## everything: unit tests, policy, scripts with real servers, the torture sweep
+	export FORKLIFT_PG_BIN="$(PG17)" && $(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) ./...
+
+lint: ## go vet for this system, for macOS and for the torture build; the policy tests
+	$(GO) vet ./...
+	$(GO) vet -tags failpoint ./...
+	GOOS=darwin $(GO) vet ./...
+	$(GO) test ./testsuite/policy
+
+scripts: ## the end-to-end scripts only; make scripts RUN=restore picks by name
+	export FORKLIFT_PG_BIN="$(PG17)" && $(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) -run 'TestScripts/$(RUN)' ./testsuite
+
+torture: ## kill every verb at every step, and check what recover makes of it
+	export FORKLIFT_PG_BIN="$(PG17)" && $(GO) test -timeout $(TIMEOUT) -v $(TESTFLAGS) ./testsuite/torture
+
+fuzz: ## every fuzz target for FUZZTIME (10s) each
+	testsuite/fuzz.sh $(or $(FUZZTIME),10s)
+
+bench: build ## the figures, as a table and as JSON
+	export FORKLIFT_PG_BIN="$(PG17)" && $(GO) run ./testsuite/bench -forklift bin/forklift
+
+demo: build ## a story: two times an invoicing application and its database
+	testsuite/demo/demo.sh bin/forklift
+
+clean: ## remove what make built; .cache (PostgreSQL for tests) stays
+	rm -rf bin
