@@ -1,0 +1,195 @@
+package vfs
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// disk is the real disk: all of it when root is nil, else one directory.
+//
+// Every method opens the directory that holds the name and then makes one
+// system call on (descriptor, base name) that does not follow links. Below a
+// Root no element of a name may be a symbolic link. Go's os.Root would follow
+// those that stay inside; but inside of a worktree there is a .git, and a
+// planted src/x -> ../.git/hooks must not redirect what is installed.
+type disk struct{ root *handle }
+
+// handle is a directory descriptor that a method cannot see closed, and its
+// number reused, while it works with it.
+type handle struct {
+	mu sync.RWMutex
+	fd int // -1 after Close
+}
+
+// place is where a name is: a directory and a base name in it.
+type place struct {
+	fd   int
+	base string
+	own  bool // fd was opened for this place
+	root *handle
+}
+
+// OS is the file system of the machine. Names must be absolute. Links in all
+// but the last element of a name are followed.
+func OS() FS { return &disk{} }
+
+// at finds the directory of name. The caller releases the place.
+func (d *disk) at(name string) (place, error) {
+	if d.root == nil {
+		if !strings.HasPrefix(name, "/") {
+			return place{}, fs.ErrInvalid
+		}
+		return place{fd: unix.AT_FDCWD, base: name}, nil
+	}
+	if !validName(name) {
+		return place{}, fs.ErrInvalid
+	}
+	d.root.mu.RLock()
+	p := place{fd: d.root.fd, base: name, root: d.root}
+	if p.fd < 0 {
+		p.release()
+		return place{}, fs.ErrClosed
+	}
+	i := strings.LastIndexByte(name, '/')
+	if i < 0 {
+		return p, nil
+	}
+	fd, err := openBeneath(p.fd, name[:i])
+	if err != nil {
+		p.release()
+		return place{}, err
+	}
+	p.fd, p.base, p.own = fd, name[i+1:], true
+	return p, nil
+}
+
+func (p place) release() {
+	if p.own {
+		_ = unix.Close(p.fd)
+	}
+	if p.root != nil {
+		p.root.mu.RUnlock()
+	}
+}
+
+// validName says whether name is one that a Root takes: "." or elements
+// between single slashes, none of them "." or "..". Bytes are free.
+func validName(name string) bool {
+	if name == "." {
+		return true
+	}
+	for {
+		elem, rest, more := strings.Cut(name, "/")
+		if elem == "" || elem == "." || elem == ".." {
+			return false
+		}
+		if !more {
+			return true
+		}
+		name = rest
+	}
+}
+
+// walkBeneath opens the directory dir below fd element by element.
+func walkBeneath(fd int, dir string) (int, error) {
+	own := false
+	for more := true; more; {
+		var elem string
+		elem, dir, more = strings.Cut(dir, "/")
+		next, err := openat(fd, elem, dirFlags, 0)
+		if own {
+			_ = unix.Close(fd)
+		}
+		if err != nil {
+			return -1, err
+		}
+		fd, own = next, true
+	}
+	return fd, nil
+}
+
+// on makes one call at the place of name and wraps its error.
+func (d *disk) on(op, name string, call func(fd int, base string) error) error {
+	p, err := d.at(name)
+	if err == nil {
+		err = retry(func() error { return call(p.fd, p.base) })
+		p.release()
+	}
+	return pathError(op, name, err)
+}
+
+// onTwo makes one call at the places of two names.
+func (d *disk) onTwo(op, a, b string, call func(afd int, abase string, bfd int, bbase string) error) error {
+	p, err := d.at(a)
+	if err != nil {
+		return pathError(op, a, err)
+	}
+	defer p.release()
+	q, err := d.at(b)
+	if err != nil {
+		return pathError(op, b, err)
+	}
+	defer q.release()
+	err = retry(func() error { return call(p.fd, p.base, q.fd, q.base) })
+	if err != nil {
+		return &fs.PathError{Op: op, Path: a, Err: fmt.Errorf("to %s: %w", b, err)}
+	}
+	return nil
+}
+
+func pathError(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+// retry repeats a system call that a signal interrupted.
+func retry(call func() error) error {
+	for {
+		if err := call(); err != syscall.EINTR {
+			return err
+		}
+	}
+}
+
+// openat is open(2) without following a link in the last element, without
+// waiting for the other end of a FIFO and without inheritance.
+func openat(dir int, name string, flags int, perm uint32) (fd int, err error) {
+	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+	err = retry(func() error {
+		fd, err = unix.Openat(dir, name, flags, perm)
+		return err
+	})
+	return fd, err
+}
+
+// OpenRoot opens a directory as a Root.
+func (d *disk) OpenRoot(name string) (Root, error) {
+	r := &disk{root: &handle{fd: -1}}
+	err := d.on("openroot", name, func(dir int, base string) (err error) {
+		r.root.fd, err = openat(dir, base, dirFlags, 0)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Close releases a Root's directory.
+func (d *disk) Close() error {
+	d.root.mu.Lock()
+	defer d.root.mu.Unlock()
+	if d.root.fd < 0 {
+		return fs.ErrClosed
+	}
+	err := unix.Close(d.root.fd)
+	d.root.fd = -1
+	return err
+}

@@ -1,0 +1,101 @@
+package vfs
+
+import (
+	"os"
+	"sync/atomic"
+	"syscall"
+
+	"forklift/storage/failpoint"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockTries bounds how often Lock starts again because the file that it
+// locked was removed or replaced meanwhile.
+const lockTries = 100
+
+// diskLock is a held flock.
+type diskLock struct {
+	f     *os.File
+	given atomic.Bool // to a caller of File: a child may share the lock
+}
+
+// Lock takes the lock. The file it holds is the one that name still names:
+// whoever removes lock files does so with the lock held.
+func (d *disk) Lock(name string, exclusive bool) (Lock, error) {
+	p, err := d.at(name)
+	if err != nil {
+		return nil, pathError("lock", name, err)
+	}
+	defer p.release()
+	for range lockTries {
+		fd, err := openLock(p, name)
+		if err != nil {
+			return nil, pathError("lock", name, err)
+		}
+		how := unix.LOCK_SH | unix.LOCK_NB
+		if exclusive {
+			how = unix.LOCK_EX | unix.LOCK_NB
+		}
+		err = retry(func() error { return unix.Flock(fd, how) })
+		if err == syscall.EWOULDBLOCK {
+			err = ErrLocked
+		}
+		same := false
+		if err == nil {
+			same, err = names(p, fd)
+		}
+		if err == nil && same {
+			return &diskLock{f: os.NewFile(uintptr(fd), name)}, nil
+		}
+		_ = unix.Close(fd)
+		if err != nil {
+			return nil, pathError("lock", name, err)
+		}
+	}
+	return nil, pathError("lock", name, ErrLocked)
+}
+
+// openLock opens a lock file and creates it if it is absent. No descriptor
+// for writing is needed, but NFS asks for one to lock exclusively.
+func openLock(p place, name string) (int, error) {
+	fd, err := openat(p.fd, p.base, unix.O_RDWR, 0)
+	if err != syscall.ENOENT {
+		return fd, err
+	}
+	failpoint.Hit("create", name)
+	return openat(p.fd, p.base, unix.O_RDWR|unix.O_CREAT, 0o600)
+}
+
+// names says whether the place still names the open file.
+func names(p place, fd int) (bool, error) {
+	var open, named unix.Stat_t
+	if err := unix.Fstat(fd, &open); err != nil {
+		return false, err
+	}
+	err := unix.Fstatat(p.fd, p.base, &named, unix.AT_SYMLINK_NOFOLLOW)
+	if err == syscall.ENOENT {
+		return false, nil
+	}
+	return open.Dev == named.Dev && open.Ino == named.Ino, err
+}
+
+// Unlock releases the lock. A child that inherited the file keeps it: then
+// only our descriptor is closed. Otherwise the lock is given up explicitly,
+// because a process that is being started at this moment holds copies of all
+// descriptors for an instant.
+func (l *diskLock) Unlock() error {
+	if !l.given.Load() {
+		if err := unix.Flock(int(l.f.Fd()), unix.LOCK_UN); err != nil {
+			_ = l.f.Close()
+			return pathError("unlock", l.f.Name(), err)
+		}
+	}
+	return l.f.Close()
+}
+
+// File is the open lock file.
+func (l *diskLock) File() *os.File {
+	l.given.Store(true)
+	return l.f
+}

@@ -1,0 +1,254 @@
+package vfs
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
+
+	"forklift/storage/failpoint"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mkdir makes a directory; the umask is undone.
+func (d *disk) Mkdir(name string, perm fs.FileMode) error {
+	failpoint.Hit("mkdir", name)
+	return d.on("mkdir", name, func(dir int, base string) error {
+		want := unixMode(perm)
+		if err := unix.Mkdirat(dir, base, want); err != nil {
+			return err
+		}
+		var st unix.Stat_t
+		if err := unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return err
+		}
+		if uint32(st.Mode)&0o7777 == want {
+			return nil
+		}
+		failpoint.Hit("chmod", name)
+		return chmodat(dir, base, want)
+	})
+}
+
+// Remove removes a file or an empty directory.
+func (d *disk) Remove(name string) error {
+	failpoint.Hit("remove", name)
+	return d.on("remove", name, func(dir int, base string) error {
+		err := unix.Unlinkat(dir, base, 0)
+		if err != syscall.EISDIR && err != syscall.EPERM {
+			return err
+		}
+		// EISDIR is Linux, EPERM elsewhere; but EPERM is also what an
+		// immutable file gives.
+		if rmErr := unix.Unlinkat(dir, base, unix.AT_REMOVEDIR); rmErr != syscall.ENOTDIR {
+			return rmErr
+		}
+		return err
+	})
+}
+
+// Rename moves a file or directory.
+func (d *disk) Rename(oldname, newname string) error {
+	failpoint.Hit("rename", newname)
+	return d.onTwo("rename", oldname, newname, unix.Renameat)
+}
+
+// Link makes a hard link.
+func (d *disk) Link(oldname, newname string) error {
+	failpoint.Hit("link", newname)
+	return d.onTwo("link", oldname, newname, func(ofd int, obase string, nfd int, nbase string) error {
+		return unix.Linkat(ofd, obase, nfd, nbase, 0)
+	})
+}
+
+// Symlink makes a symbolic link.
+func (d *disk) Symlink(target, name string) error {
+	failpoint.Hit("symlink", name)
+	return d.on("symlink", name, func(dir int, base string) error {
+		return unix.Symlinkat(target, dir, base)
+	})
+}
+
+// Readlink reads a symbolic link.
+func (d *disk) Readlink(name string) (target string, err error) {
+	err = d.on("readlink", name, func(dir int, base string) error {
+		for size := 256; ; size *= 4 {
+			buf := make([]byte, size)
+			n, err := unix.Readlinkat(dir, base, buf)
+			if err != nil {
+				return err
+			}
+			if n < size {
+				target = string(buf[:n])
+				return nil
+			}
+		}
+	})
+	return target, err
+}
+
+// Lstat describes name.
+func (d *disk) Lstat(name string) (Info, error) {
+	var st unix.Stat_t
+	err := d.on("lstat", name, func(dir int, base string) error {
+		return unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW)
+	})
+	if err != nil {
+		return Info{}, err
+	}
+	return infoOf(name, &st), nil
+}
+
+// ReadDir lists a directory.
+func (d *disk) ReadDir(name string) (list []Entry, err error) {
+	err = d.on("readdir", name, func(dir int, base string) error {
+		fd, err := openat(dir, base, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		list, err = readDir(fd)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// Chmod sets permission bits. A symbolic link is ELOOP.
+func (d *disk) Chmod(name string, mode fs.FileMode) error {
+	failpoint.Hit("chmod", name)
+	return d.on("chmod", name, func(dir int, base string) error {
+		return chmodat(dir, base, unixMode(mode))
+	})
+}
+
+// Chown sets the owner.
+func (d *disk) Chown(name string, uid, gid int) error {
+	failpoint.Hit("chown", name)
+	return d.on("chown", name, func(dir int, base string) error {
+		return unix.Fchownat(dir, base, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
+	})
+}
+
+// Chtimes sets the modification time, of a link itself too.
+func (d *disk) Chtimes(name string, mtime int64) error {
+	failpoint.Hit("utimes", name)
+	ts := []unix.Timespec{{Nsec: utimeOmit}, unix.NsecToTimespec(mtime)}
+	return d.on("utimes", name, func(dir int, base string) error {
+		return unix.UtimesNanoAt(dir, base, ts, unix.AT_SYMLINK_NOFOLLOW)
+	})
+}
+
+// SyncDir makes the entries of a directory durable.
+func (d *disk) SyncDir(name string) error {
+	failpoint.Hit("syncdir", name)
+	p, err := d.at(name)
+	if err != nil {
+		return pathError("syncdir", name, err)
+	}
+	defer p.release()
+	fd, err := openat(p.fd, p.base, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return pathError("syncdir", name, err)
+	}
+	f := newFile(fd, name)
+	defer f.f.Close()
+	return f.f.Sync()
+}
+
+// SyncFS makes the whole file system durable; errors.ErrUnsupported where
+// the kernel has no call for it that reports errors.
+func (d *disk) SyncFS(name string) error {
+	failpoint.Hit("syncfs", name)
+	return d.on("syncfs", name, func(dir int, base string) error {
+		fd, err := openat(dir, base, unix.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return syncfs(fd)
+	})
+}
+
+// Space tells the room.
+func (d *disk) Space(name string) (Space, error) {
+	var st unix.Statfs_t
+	err := d.on("statfs", name, func(dir int, base string) error {
+		fd, err := openat(dir, base, pathFlags, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return unix.Fstatfs(fd, &st)
+	})
+	if err != nil {
+		return Space{}, err
+	}
+	unit := int64(st.Bsize)
+	return Space{FreeBytes: int64(st.Bavail) * unit, TotalBytes: int64(st.Blocks) * unit}, nil
+}
+
+// infoOf translates what stat(2) says.
+func infoOf(name string, st *unix.Stat_t) Info {
+	return Info{
+		Name:   name[strings.LastIndexByte(name, '/')+1:],
+		Size:   st.Size,
+		Mode:   fileMode(uint32(st.Mode)),
+		Mtime:  st.Mtim.Nano(),
+		Ctime:  st.Ctim.Nano(),
+		Dev:    uint64(st.Dev),
+		Ino:    st.Ino,
+		UID:    st.Uid,
+		GID:    st.Gid,
+		Blocks: st.Blocks,
+		Nlink:  uint64(st.Nlink),
+	}
+}
+
+// fileMode translates st_mode.
+func fileMode(m uint32) fs.FileMode {
+	mode := fs.FileMode(m & 0o777)
+	switch m & unix.S_IFMT {
+	case unix.S_IFDIR:
+		mode |= fs.ModeDir
+	case unix.S_IFLNK:
+		mode |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		mode |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		mode |= fs.ModeSocket
+	case unix.S_IFBLK:
+		mode |= fs.ModeDevice
+	case unix.S_IFCHR:
+		mode |= fs.ModeDevice | fs.ModeCharDevice
+	}
+	if m&unix.S_ISUID != 0 {
+		mode |= fs.ModeSetuid
+	}
+	if m&unix.S_ISGID != 0 {
+		mode |= fs.ModeSetgid
+	}
+	if m&unix.S_ISVTX != 0 {
+		mode |= fs.ModeSticky
+	}
+	return mode
+}
+
+// unixMode gives the permission bits of a mode as chmod(2) takes them.
+func unixMode(m fs.FileMode) uint32 {
+	bits := uint32(m.Perm())
+	if m&fs.ModeSetuid != 0 {
+		bits |= unix.S_ISUID
+	}
+	if m&fs.ModeSetgid != 0 {
+		bits |= unix.S_ISGID
+	}
+	if m&fs.ModeSticky != 0 {
+		bits |= unix.S_ISVTX
+	}
+	return bits
+}
