@@ -1,0 +1,53 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// CloseOnExec marks every descriptor above the standard three, so that a
+// server inherits only what it is given: locks that this process was itself
+// started with must not live on in a server.
+func CloseOnExec() error {
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return fmt.Errorf("list open files: %w", err)
+	}
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
+}
+
+// SameDir cannot be told here.
+func SameDir(pid int, dir string) (bool, error) { return false, errors.ErrUnsupported }
+
+// InDir cannot be told here.
+func InDir(dir string) ([]int, error) { return nil, errors.ErrUnsupported }
+
+// Holds cannot be told here.
+func Holds(pid int, name string) (bool, error) { return false, errors.ErrUnsupported }
+
+// Holders cannot be told here.
+func Holders(name string) ([]int, error) { return nil, errors.ErrUnsupported }
+
+// Children cannot be told here.
+func Children(pid int) ([]int, error) { return nil, errors.ErrUnsupported }
+
+// Command is the program name of pid; "" when it cannot be told.
+func Command(pid int) string {
+	kp, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(kp.Proc.P_comm[:])
+}
+
+// Namespace is "": there are none.
+func Namespace() string { return "" }
