@@ -16,7 +16,7 @@ build: ## bin/forklift
 	$(GO) build -o bin/forklift ./commands/forklift
 
 test: lint ## everything: unit tests, policy, scripts with real servers, the torture sweep
-	export FORKLIFT_PG_BIN="$(PG17)" && $(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) ./...
+	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) ./...
 
 lint: ## go vet for this system, for macOS and for the torture build; the policy tests
 	$(GO) vet ./...
@@ -25,16 +25,16 @@ lint: ## go vet for this system, for macOS and for the torture build; the policy
 	$(GO) test ./testsuite/policy
 
 scripts: ## the end-to-end scripts only; make scripts RUN=restore picks by name
-	export FORKLIFT_PG_BIN="$(PG17)" && $(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) -run 'TestScripts/$(RUN)' ./testsuite
+	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) -run 'TestScripts/$(RUN)' ./testsuite
 
 torture: ## kill every verb at every step, and check what recover makes of it
-	export FORKLIFT_PG_BIN="$(PG17)" && $(GO) test -timeout $(TIMEOUT) -v $(TESTFLAGS) ./testsuite/torture
+	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout $(TIMEOUT) -v $(TESTFLAGS) ./testsuite/torture
 
 fuzz: ## every fuzz target for FUZZTIME (10s) each
 	testsuite/fuzz.sh $(or $(FUZZTIME),10s)
 
 bench: build ## the figures, as a table and as JSON
-	export FORKLIFT_PG_BIN="$(PG17)" && $(GO) run ./testsuite/bench -forklift bin/forklift
+	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) run ./testsuite/bench -forklift bin/forklift
 
 demo: build ## a story: two times an invoicing application and its database
 	testsuite/demo/demo.sh bin/forklift
