@@ -1,0 +1,146 @@
+package gitdir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestHead(t *testing.T) {
+	isolate(t)
+	dir := repository(t)
+	r := mustFind(t, dir)
+	want := git(t, dir, "rev-parse", "HEAD")
+	check := func(commit, branch string) {
+		t.Helper()
+		c, b, err := New().Head(t.Context(), r)
+		if err != nil || c != commit || b != branch {
+			t.Errorf("Head = %q, %q, %v; want %q, %q", c, b, err, commit, branch)
+		}
+	}
+	check(want, "main")
+	git(t, dir, "switch", "-q", "-c", "feature/x y"[:9])
+	check(want, "feature/x")
+	git(t, dir, "tag", "main2")
+	git(t, dir, "switch", "-q", "-c", "main2") // ambiguous: git would print heads/main2
+	check(want, "main2")
+	git(t, dir, "pack-refs", "--all")
+	check(want, "main2")
+	git(t, dir, "switch", "-q", "--detach")
+	check(want, "")
+	git(t, dir, "switch", "-q", "--orphan", "empty")
+	check("", "empty")
+}
+
+func TestTracked(t *testing.T) {
+	isolate(t)
+	dir := repository(t)
+	write(t, dir+"/README.md", "x")
+	write(t, dir+"/untracked/x", "x")
+	odd := "odd \n\xff name"
+	write(t, dir+"/"+odd, "x")
+	git(t, dir, "add", "README.md", odd)
+	git(t, dir, "submodule", "--quiet", "add", repository(t), "sub")
+	got, err := New().Tracked(t.Context(), mustFind(t, dir))
+	want := []string{".gitmodules", "README.md", odd, "src"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("Tracked = %q, %v; want %q", got, err, want)
+	}
+	empty := filepath.Join(realTemp(t), "empty")
+	if err := os.Mkdir(empty, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	git(t, empty, "init", "-q")
+	if got, err := New().Tracked(t.Context(), mustFind(t, empty)); err != nil || len(got) != 0 {
+		t.Errorf("empty repository: %q, %v", got, err)
+	}
+}
+
+func TestIgnored(t *testing.T) {
+	isolate(t)
+	dir := repository(t)
+	write(t, dir+"/.gitignore", "*.o\nign/\n/top.txt\n!keep.o\n")
+	for _, name := range []string{
+		"build/a.o", "build/sub/b.o", "ign/x", "ign/y/z", "mixed/a.o", "mixed/b.c", "src/ign/tracked", "src/ign/not",
+		"top.txt", "src/top.txt", "src/keep.o", "src/new\n\xffline.o", ":(glob)*.o", "lone/ign/x", "sp ace/*.o",
+	} {
+		write(t, dir+"/"+name, "x")
+	}
+	git(t, dir, "add", "-f", "src/ign/tracked")
+	if err := os.MkdirAll(dir+"/emptydir", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := mustFind(t, dir)
+	check := func(paths []string, want ...string) {
+		t.Helper()
+		got, err := New().Ignored(t.Context(), r, paths)
+		slices.Sort(want)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("Ignored(%q) = %q, %v; want %q", paths, got, err, want)
+		}
+	}
+	check([]string{"src"}, "src/ign/not", "src/new\n\xffline.o")
+	check([]string{"build"}, "build/a.o", "build/sub/b.o") // build is not ignored itself
+	check([]string{"lone", "ign"}, "lone/ign", "ign")
+	check([]string{"sp ace"}, "sp ace/*.o")
+	check([]string{"absent"})
+	check([]string{"top.txt"}, "top.txt")
+	check(nil)
+	check([]string{"."}, "src/ign/not", "src/new\n\xffline.o", "build/a.o", "build/sub/b.o", "lone/ign", "ign", "sp ace/*.o", "top.txt", ":(glob)*.o", "mixed/a.o")
+
+	// A name that would be a pattern is only a name.
+	write(t, dir+"/[ab]/x.o", "")
+	write(t, dir+"/a/x.o", "")
+	check([]string{"[ab]"}, "[ab]/x.o")
+
+	var many []string
+	for i := range 3000 {
+		many = append(many, fmt.Sprintf("%s/%d", strings.Repeat("d", 40), i))
+	}
+	check(append(many, "src"), "src/ign/not", "src/new\n\xffline.o")
+}
+
+func TestCanceledQuery(t *testing.T) {
+	isolate(t)
+	dir := repository(t)
+	r := mustFind(t, dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := New().Tracked(ctx, r); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestCoreConfig(t *testing.T) {
+	cases := map[string]core{
+		"[core]\n\tbare = true\n":                                  {bare: true},
+		"[core]\nbare\n":                                           {bare: true},
+		"[Core] bare = YES # comment\n":                            {bare: true},
+		"[core \"x\"]\nbare = true\n":                              {},
+		"[other]\nbare = true\n":                                   {},
+		"[core]\n; bare = true\n worktree = ../a b ; c\n":          {worktree: "../a b"},
+		"[core]\n worktree = \"/x # y\\\\z\" \n":                   {worktree: `/x # y\z`},
+		"[core]\n worktree = /one\n[user]\n[core]\nworktree=/two":  {worktree: "/two"},
+		"[core]\n bare = true\n bare = false\n worktree = \"a\" b": {worktree: "a b"},
+	}
+	for text, want := range cases {
+		var got core
+		got.parse(text)
+		if got != want {
+			t.Errorf("parse(%q) = %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func FuzzCoreConfig(f *testing.F) {
+	f.Add("[core]\n\tbare = true\n worktree = \"a\\n\" ; x\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		var c core
+		c.parse(text)
+	})
+}
