@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 
+	"forklift/storage/failpoint"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -18,6 +20,9 @@ import (
 // those that stay inside; but inside of a worktree there is a .git, and a
 // planted src/x -> ../.git/hooks must not redirect what is installed.
 type disk struct{ root *handle }
+
+// diskRoot is a disk that is confined to a directory.
+type diskRoot struct{ disk }
 
 // handle is a directory descriptor that a method cannot see closed, and its
 // number reused, while it works with it.
@@ -171,7 +176,7 @@ func openat(dir int, name string, flags int, perm uint32) (fd int, err error) {
 
 // OpenRoot opens a directory as a Root.
 func (d *disk) OpenRoot(name string) (Root, error) {
-	r := &disk{root: &handle{fd: -1}}
+	r := &diskRoot{disk{root: &handle{fd: -1}}}
 	err := d.on("openroot", name, func(dir int, base string) (err error) {
 		r.root.fd, err = openat(dir, base, dirFlags, 0)
 		return err
@@ -182,14 +187,17 @@ func (d *disk) OpenRoot(name string) (Root, error) {
 	return r, nil
 }
 
-// Close releases a Root's directory.
-func (d *disk) Close() error {
-	d.root.mu.Lock()
-	defer d.root.mu.Unlock()
-	if d.root.fd < 0 {
+// Close releases the directory.
+func (r *diskRoot) Close() error {
+	r.root.mu.Lock()
+	defer r.root.mu.Unlock()
+	if r.root.fd < 0 {
 		return fs.ErrClosed
 	}
-	err := unix.Close(d.root.fd)
-	d.root.fd = -1
+	err := unix.Close(r.root.fd)
+	r.root.fd = -1
 	return err
 }
+
+// hit is the failpoint before a state-changing call.
+func hit(op Op, name string) { failpoint.Hit(string(op), name) }

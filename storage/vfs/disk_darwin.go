@@ -104,7 +104,7 @@ func (d *disk) SetXattr(name string, x Xattr) error {
 	if !strings.HasPrefix(x.Name, "user.") {
 		return pathError("setxattr", name, syscall.EINVAL)
 	}
-	hitSetXattr(name)
+	hit(OpSetXattr, name)
 	file, err := d.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return err

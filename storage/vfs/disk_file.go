@@ -5,8 +5,6 @@ import (
 	"os"
 	"runtime"
 
-	"forklift/storage/failpoint"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -23,9 +21,9 @@ func newFile(fd int, name string) *diskFile {
 // OpenFile opens or creates a file; see FS.
 func (d *disk) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	if flag&os.O_CREATE != 0 {
-		failpoint.Hit("create", name)
+		hit(OpCreate, name)
 	} else if flag&os.O_TRUNC != 0 {
-		failpoint.Hit("truncate", name)
+		hit(OpTruncate, name)
 	}
 	p, err := d.at(name)
 	if err != nil {
@@ -54,25 +52,25 @@ func (f *diskFile) ReadAt(p []byte, off int64) (int, error) { return f.f.ReadAt(
 
 // Write writes on.
 func (f *diskFile) Write(p []byte) (int, error) {
-	failpoint.Hit("write", f.name)
+	hit(OpWrite, f.name)
 	return f.f.Write(p)
 }
 
 // WriteAt writes at an offset.
 func (f *diskFile) WriteAt(p []byte, off int64) (int, error) {
-	failpoint.Hit("write", f.name)
+	hit(OpWrite, f.name)
 	return f.f.WriteAt(p, off)
 }
 
 // Truncate sets the size.
 func (f *diskFile) Truncate(size int64) error {
-	failpoint.Hit("truncate", f.name)
+	hit(OpTruncate, f.name)
 	return f.f.Truncate(size)
 }
 
 // Sync makes the content durable (fsync; F_FULLFSYNC on macOS).
 func (f *diskFile) Sync() error {
-	failpoint.Hit("sync", f.name)
+	hit(OpSync, f.name)
 	return f.f.Sync()
 }
 

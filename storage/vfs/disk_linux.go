@@ -209,7 +209,7 @@ func (d *disk) SetXattr(name string, x Xattr) error {
 	if !strings.HasPrefix(x.Name, "user.") {
 		return pathError("setxattr", name, fs.ErrInvalid)
 	}
-	hitSetXattr(name)
+	hit(OpSetXattr, name)
 	return d.on("setxattr", name, func(dir int, base string) error {
 		return unix.Lsetxattr(xattrPath(dir, base), x.Name, x.Value, 0)
 	})

@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"forklift/storage/failpoint"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -63,7 +61,7 @@ func openLock(p place, name string) (int, error) {
 	if err != syscall.ENOENT {
 		return fd, err
 	}
-	failpoint.Hit("create", name)
+	hit(OpCreate, name)
 	return openat(p.fd, p.base, unix.O_RDWR|unix.O_CREAT, 0o600)
 }
 
@@ -85,13 +83,14 @@ func names(p place, fd int) (bool, error) {
 // because a process that is being started at this moment holds copies of all
 // descriptors for an instant.
 func (l *diskLock) Unlock() error {
+	var err error
 	if !l.given.Load() {
-		if err := unix.Flock(int(l.f.Fd()), unix.LOCK_UN); err != nil {
-			_ = l.f.Close()
-			return pathError("unlock", l.f.Name(), err)
-		}
+		err = unix.Flock(int(l.f.Fd()), unix.LOCK_UN)
 	}
-	return l.f.Close()
+	if closeErr := l.f.Close(); closeErr != nil {
+		return closeErr
+	}
+	return pathError("unlock", l.f.Name(), err)
 }
 
 // File is the open lock file.

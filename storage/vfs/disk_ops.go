@@ -6,14 +6,12 @@ import (
 	"strings"
 	"syscall"
 
-	"forklift/storage/failpoint"
-
 	"golang.org/x/sys/unix"
 )
 
 // Mkdir makes a directory; the umask is undone.
 func (d *disk) Mkdir(name string, perm fs.FileMode) error {
-	failpoint.Hit("mkdir", name)
+	hit(OpMkdir, name)
 	return d.on("mkdir", name, func(dir int, base string) error {
 		want := unixMode(perm)
 		if err := unix.Mkdirat(dir, base, want); err != nil {
@@ -26,14 +24,14 @@ func (d *disk) Mkdir(name string, perm fs.FileMode) error {
 		if uint32(st.Mode)&0o7777 == want {
 			return nil
 		}
-		failpoint.Hit("chmod", name)
+		hit(OpChmod, name)
 		return chmodat(dir, base, want)
 	})
 }
 
 // Remove removes a file or an empty directory.
 func (d *disk) Remove(name string) error {
-	failpoint.Hit("remove", name)
+	hit(OpRemove, name)
 	return d.on("remove", name, func(dir int, base string) error {
 		err := unix.Unlinkat(dir, base, 0)
 		if err != syscall.EISDIR && err != syscall.EPERM {
@@ -50,13 +48,13 @@ func (d *disk) Remove(name string) error {
 
 // Rename moves a file or directory.
 func (d *disk) Rename(oldname, newname string) error {
-	failpoint.Hit("rename", newname)
+	hit(OpRename, newname)
 	return d.onTwo("rename", oldname, newname, unix.Renameat)
 }
 
 // Link makes a hard link.
 func (d *disk) Link(oldname, newname string) error {
-	failpoint.Hit("link", newname)
+	hit(OpLink, newname)
 	return d.onTwo("link", oldname, newname, func(ofd int, obase string, nfd int, nbase string) error {
 		return unix.Linkat(ofd, obase, nfd, nbase, 0)
 	})
@@ -64,7 +62,7 @@ func (d *disk) Link(oldname, newname string) error {
 
 // Symlink makes a symbolic link.
 func (d *disk) Symlink(target, name string) error {
-	failpoint.Hit("symlink", name)
+	hit(OpSymlink, name)
 	return d.on("symlink", name, func(dir int, base string) error {
 		return unix.Symlinkat(target, dir, base)
 	})
@@ -120,7 +118,7 @@ func (d *disk) ReadDir(name string) (list []Entry, err error) {
 
 // Chmod sets permission bits. A symbolic link is ELOOP.
 func (d *disk) Chmod(name string, mode fs.FileMode) error {
-	failpoint.Hit("chmod", name)
+	hit(OpChmod, name)
 	return d.on("chmod", name, func(dir int, base string) error {
 		return chmodat(dir, base, unixMode(mode))
 	})
@@ -128,7 +126,7 @@ func (d *disk) Chmod(name string, mode fs.FileMode) error {
 
 // Chown sets the owner.
 func (d *disk) Chown(name string, uid, gid int) error {
-	failpoint.Hit("chown", name)
+	hit(OpChown, name)
 	return d.on("chown", name, func(dir int, base string) error {
 		return unix.Fchownat(dir, base, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
 	})
@@ -136,7 +134,7 @@ func (d *disk) Chown(name string, uid, gid int) error {
 
 // Chtimes sets the modification time, of a link itself too.
 func (d *disk) Chtimes(name string, mtime int64) error {
-	failpoint.Hit("utimes", name)
+	hit(OpUtimes, name)
 	ts := []unix.Timespec{{Nsec: utimeOmit}, unix.NsecToTimespec(mtime)}
 	return d.on("utimes", name, func(dir int, base string) error {
 		return unix.UtimesNanoAt(dir, base, ts, unix.AT_SYMLINK_NOFOLLOW)
@@ -145,7 +143,7 @@ func (d *disk) Chtimes(name string, mtime int64) error {
 
 // SyncDir makes the entries of a directory durable.
 func (d *disk) SyncDir(name string) error {
-	failpoint.Hit("syncdir", name)
+	hit(OpSyncDir, name)
 	p, err := d.at(name)
 	if err != nil {
 		return pathError("syncdir", name, err)
@@ -163,7 +161,7 @@ func (d *disk) SyncDir(name string) error {
 // SyncFS makes the whole file system durable; errors.ErrUnsupported where
 // the kernel has no call for it that reports errors.
 func (d *disk) SyncFS(name string) error {
-	failpoint.Hit("syncfs", name)
+	hit(OpSyncFS, name)
 	return d.on("syncfs", name, func(dir int, base string) error {
 		fd, err := openat(dir, base, unix.O_RDONLY, 0)
 		if err != nil {

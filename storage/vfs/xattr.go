@@ -3,14 +3,10 @@ package vfs
 import (
 	"slices"
 	"strings"
-
-	"forklift/storage/failpoint"
 )
 
 // xattrLimit bounds the list of names and a value: Linux allows 64 KiB each.
 const xattrLimit = 64 << 10
-
-func hitSetXattr(name string) { failpoint.Hit("setxattr", name) }
 
 // sortXattrs sorts by name: kernels list in no particular order.
 func sortXattrs(list []Xattr) {
