@@ -1,0 +1,251 @@
+package torture
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"forklift/testsuite/internal/harness"
+)
+
+// maxSteps is more than any verb takes; a sweep that gets there is a mistake.
+const maxSteps = 5000
+
+// maxFailures is how many bad rounds a sweep reports before it gives up.
+const maxFailures = 5
+
+// sweep is one verb, killed at each of its steps.
+type sweep struct {
+	argv    []string
+	running bool // the server runs (pinned) when the verb begins
+}
+
+// sweeps are the verbs. The world they start from: checkpoint "one", a
+// restore of it that can be undone, and then other files and rows.
+var sweeps = map[string]sweep{
+	"capture":        {argv: []string{"capture", "two"}},
+	"captureRunning": {argv: []string{"capture", "two"}, running: true},
+	"restore":        {argv: []string{"restore", "one"}},
+	"restoreRunning": {argv: []string{"restore", "one"}, running: true},
+	"undo":           {argv: []string{"undo"}},
+}
+
+// first and second are the contents of the database at checkpoint "one" and
+// when the verbs begin.
+const (
+	first = `CREATE TABLE t (id int PRIMARY KEY, v text); INSERT INTO t SELECT g, 'row ' || g FROM generate_series(1, 200) g;
+CREATE SEQUENCE s; SELECT nextval('s'); SELECT lo_from_bytea(4242, 'large object');`
+	second = `UPDATE t SET v = 'changed' WHERE id % 3 = 0; DELETE FROM t WHERE id > 150; CREATE TABLE more (x text);
+INSERT INTO more VALUES ('more'); SELECT nextval('s'); SELECT lo_unlink(4242); CREATE ROLE someone;`
+)
+
+// prepared is a world at rest, with a copy of it.
+type prepared struct {
+	*world
+	*saved
+}
+
+// prepare makes the world that all sweeps but setup's start from.
+func prepare(t *testing.T) prepared {
+	t.Helper()
+	w := newWorld(t)
+	w.must(t, "setup", "--yes")
+	w.sql(t, first)
+	w.must(t, "capture", "one")
+	w.sql(t, "INSERT INTO t VALUES (1000, 'between')")
+	w.write(t, "src/between.txt", "between\n")
+	w.must(t, "restore", "one")
+	w.sql(t, second)
+	w.write(t, "src/app.txt", "version 2\n")
+	w.write(t, "src/new/never.txt", "never captured\n")
+	if err := os.Chmod(filepath.Join(w.repo, "src/lib/a.txt"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(w.repo, "src/gone")); err != nil {
+		t.Fatal(err)
+	}
+	w.rest(t)
+	return prepared{w, save(t, filepath.Join(w.root, "w"), filepath.Join(w.root, "copy"))}
+}
+
+// rest stops the server and waits until nothing of the world runs.
+func (w *world) rest(t *testing.T) {
+	t.Helper()
+	w.must(t, "db", "stop")
+	w.alone(t)
+}
+
+// alone fails if a process of the world is left.
+func (w *world) alone(t *testing.T) {
+	t.Helper()
+	left, err := harness.WaitForNone(w.root, patience)
+	if err != nil || len(left) > 0 {
+		harness.End(w.root, left)
+		t.Fatalf("processes are left: %+v %v", left, err)
+	}
+}
+
+// kill runs a verb and has it killed at step n; the last line that it traced
+// tells what that step was.
+func (w *world) kill(t *testing.T, n int, argv ...string) (killed bool, step string) {
+	t.Helper()
+	r := w.forklift(t, []string{"FORKLIFT_FAILPOINT_KILL=" + strconv.Itoa(n), "FORKLIFT_FAILPOINT_TRACE=1"}, argv...)
+	if !r.killed && r.code != 0 {
+		t.Fatalf("forklift %v, not killed: %v", argv, r)
+	}
+	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
+	return r.killed, strings.ReplaceAll(lines[len(lines)-1], w.root, "")
+}
+
+// journal reads what is recorded of an operation that is under way: its
+// phase, and whether there is one.
+func (w *world) journal(t *testing.T) (phase string, there bool) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(w.root, "w/home/data/forklift/worktrees/*/journal.json"))
+	if err != nil || len(names) > 1 {
+		t.Fatalf("journals: %v %v", names, err)
+	}
+	if len(names) == 0 {
+		return "", false
+	}
+	data, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record struct {
+		Body struct {
+			Phase json.RawMessage
+		}
+	}
+	decode(t, string(data), &record)
+	return string(record.Body.Phase), true
+}
+
+// interrupted checks what is said of a killed verb before recover: status
+// and `run` know about the journal. It gives the way that recover will go.
+func (w *world) interrupted(t *testing.T) (forward, there bool, phase string) {
+	t.Helper()
+	phase, there = w.journal(t)
+	var status struct {
+		Interrupted *struct{ Forward bool }
+	}
+	decode(t, w.must(t, "status", "--json"), &status)
+	if (status.Interrupted != nil) != there {
+		t.Fatalf("status says interrupted: %v, a journal is there: %v", status.Interrupted != nil, there)
+	}
+	if !there {
+		return false, false, ""
+	}
+	r := w.forklift(t, nil, "run", "--", "true")
+	if r.code != 6 || !strings.Contains(r.stderr, "forklift recover") {
+		t.Fatalf("run in an interrupted worktree, want exit code 6 and the remedy: %v", r)
+	}
+	return status.Interrupted.Forward, true, phase
+}
+
+// settled checks a world after recover: exactly before or exactly after, as
+// recover said, and nothing left over.
+func (w *world) settled(t *testing.T, before, after state, direction string) {
+	t.Helper()
+	if _, there := w.journal(t); there {
+		t.Fatalf("the journal is still there")
+	}
+	got := w.describe(t)
+	switch direction {
+	case "forward":
+		if d := got.difference(after); d != "" {
+			t.Fatalf("recovered forward, but not as after: %s", d)
+		}
+	case "back":
+		if d := got.difference(before); d != "" {
+			t.Fatalf("recovered back, but not as before: %s", d)
+		}
+	default:
+		if d, e := got.difference(before), got.difference(after); d != "" && e != "" {
+			t.Fatalf("neither before (%s) nor after (%s)", d, e)
+		}
+	}
+	w.rest(t)
+}
+
+// recovered runs recover and gives the direction that it reports.
+func (w *world) recovered(t *testing.T) string {
+	t.Helper()
+	var r struct {
+		Nothing   bool
+		Direction string
+	}
+	decode(t, w.must(t, "recover", "--json"), &r)
+	if r.Nothing {
+		return ""
+	}
+	return r.Direction
+}
+
+// outcome runs the verb to its end and describes what there is before and after it.
+func (p prepared) outcome(t *testing.T, s sweep) (before, after state) {
+	t.Helper()
+	before = p.describe(t)
+	p.rest(t)
+	p.reset(t)
+	p.begin(t, s)
+	p.must(t, s.argv...)
+	after = p.describe(t)
+	p.rest(t)
+	return before, after
+}
+
+// begin brings the world to where the verb starts.
+func (p prepared) begin(t *testing.T, s sweep) {
+	t.Helper()
+	if s.running {
+		p.must(t, "db", "start")
+	}
+}
+
+func TestKilledAtEveryStep(t *testing.T) {
+	for name, s := range sweeps {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := prepare(t)
+			before, after := p.outcome(t, s)
+			good, bad, n := 0, 0, 0
+			for n = 1; n <= maxSteps && bad < maxFailures; n++ {
+				killed := false
+				ok := t.Run(strconv.Itoa(n), func(t *testing.T) { killed = p.round(t, s, n, before, after) })
+				if !ok {
+					bad++
+					continue
+				}
+				if !killed {
+					break
+				}
+				good++
+			}
+			t.Logf("%s: %d of %d", strings.Join(s.argv, " "), good, n-1)
+		})
+	}
+}
+
+// round is one kill. It reports whether the verb was killed at all.
+func (p prepared) round(t *testing.T, s sweep, n int, before, after state) bool {
+	p.reset(t)
+	p.begin(t, s)
+	killed, step := p.kill(t, n, s.argv...)
+	t.Log(step)
+	if !killed {
+		p.settled(t, before, after, "forward")
+		return false
+	}
+	forward, there, phase := p.interrupted(t)
+	direction := p.recovered(t)
+	t.Logf("journal: %v %s, forward: %v, recovered: %s", there, phase, forward, direction)
+	if there && (direction == "forward") != forward {
+		t.Fatalf("status said forward: %v, recover went %s", forward, direction)
+	}
+	p.settled(t, before, after, direction)
+	return true
+}
