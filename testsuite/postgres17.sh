@@ -82,10 +82,10 @@ sources() {
 	printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' "$uri" "$suite" "$key"
 }
 
-# fetch TEMP: downloads the packages and unpacks them into TEMP/root.
+# fetch TEMP: downloads the packages and unpacks them into TEMP/tree.
 fetch() {
 	local temp=$1 apt=$1/apt deb
-	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/parts" "$temp/debs" "$temp/root"
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/parts" "$temp/debs" "$temp/tree"
 	sources >"$apt/parts/$suite.sources"
 	local options=(
 		-o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt/cache" -o Dir::Etc::sourcelist=/dev/null
@@ -95,11 +95,11 @@ fetch() {
 	apt-get "${options[@]}" update -qq >&2
 	(cd "$temp/debs" && apt-get "${options[@]}" download -qq "${packages[@]}" >&2)
 	for deb in "$temp"/debs/*.deb; do
-		dpkg -x "$deb" "$temp/root"
+		dpkg -x "$deb" "$temp/tree"
 	done
 	# Without LLVM beside it, the JIT library makes the first expensive query fail.
-	rm -f "$temp"/root/usr/lib/postgresql/17/lib/llvmjit*.so
-	rm -rf "$temp"/root/usr/share/{doc,man,locale,lintian}
+	rm -f "$temp"/tree/usr/lib/postgresql/17/lib/llvmjit*.so
+	rm -rf "$temp"/tree/usr/share/{doc,man,locale,lintian}
 }
 
 # wrap ROOT TRIPLET LOADER: gives each program a starter. It ends in exec, so
@@ -171,10 +171,10 @@ temp=$(mktemp -d "$dir.new.XXXXXX")
 chmod 755 "$temp" # the server may run as another user than this script
 trap 'rm -rf "$temp"' EXIT
 fetch "$temp"
-wrap "$temp/root" "$triplet" "$loader"
-lack=$(missing "$temp/root/usr/lib/postgresql/17/bin")
+wrap "$temp/tree" "$triplet" "$loader"
+lack=$(missing "$temp/tree/usr/lib/postgresql/17/bin")
 [ -z "$lack" ] || die "the unpacked packages lack $lack"
-echo "$recipe" >"$temp/root/recipe"
+echo "$recipe" >"$temp/tree/recipe"
 rm -rf "$dir"
-mv "$temp/root" "$dir"
+mv "$temp/tree" "$dir"
 finish
