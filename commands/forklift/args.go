@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"forklift/commands"
+	"forklift/storage/fault"
+)
+
+// argNames are the arguments as a usage line shows them.
+func argNames(v *commands.Verb) []string {
+	var names []string
+	for _, f := range v.Fields {
+		if f.Arg != "" {
+			names = append(names, f.Arg)
+		}
+	}
+	return names
+}
+
+// isRest reports an argument that takes all that follow.
+func isRest(f commands.Field) bool { return f.Arg != "" && f.Type == commands.Texts }
+
+// restOf is the argument that takes all that follow, or nil.
+func restOf(v *commands.Verb) *commands.Field {
+	for i := range v.Fields {
+		if isRest(v.Fields[i]) {
+			return &v.Fields[i]
+		}
+	}
+	return nil
+}
+
+// setArgs puts the arguments into the request. dash is how many stood before
+// "--", or -1: what is behind a "--" that comes first goes to the argument
+// that takes all that follow.
+func setArgs(v *commands.Verb, request any, args []string, dash int) error {
+	rest := restOf(v)
+	for _, f := range v.Fields {
+		switch {
+		case f.Arg == "" || (rest != nil && dash == 0 && !isRest(f)):
+			continue
+		case isRest(f):
+			if dash < 0 && len(args) > 0 && args[0] == "--" {
+				args = args[1:]
+			}
+			for _, arg := range args {
+				if err := f.Set(request, arg); err != nil {
+					return usageError(v, err)
+				}
+			}
+			args = nil
+		case len(args) > 0:
+			if err := f.Set(request, args[0]); err != nil {
+				return usageError(v, err)
+			}
+			args = args[1:]
+		case f.Required:
+			return usageError(v, fmt.Errorf("%s is missing", f.Arg))
+		}
+	}
+	if len(args) > 0 {
+		return usageError(v, fmt.Errorf("unexpected argument %q", args[0]))
+	}
+	return nil
+}
+
+func usageError(v *commands.Verb, err error) error {
+	return &fault.Error{Op: v.Name, Kind: fault.Usage, Err: err, Hint: fmt.Sprintf("See %q.", "forklift "+v.Name+" --help")}
+}
+
+// flagValue lets cobra set a field of a request.
+type flagValue struct {
+	field   commands.Field
+	request any
+}
+
+func (f flagValue) String() string {
+	if f.request == nil {
+		return ""
+	}
+	return f.field.Get(f.request)
+}
+
+func (f flagValue) Set(text string) error { return f.field.Set(f.request, text) }
+
+func (f flagValue) Type() string { return string(f.field.Type) }
+
+func (a *app) addFlag(cmd *cobra.Command, f commands.Field, request any) {
+	flag := cmd.Flags().VarPF(flagValue{f, request}, f.Flag, f.Short, f.Help)
+	if f.Type == commands.Bool {
+		flag.NoOptDefVal = "true"
+		return
+	}
+	// The name of a flag of this very command is always known.
+	_ = cmd.RegisterFlagCompletionFunc(f.Flag, a.completeField(f))
+}
+
+// flagError says what is wrong with a flag, with the one that was meant.
+func flagError(cmd *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	e := &fault.Error{Op: "read flags", Kind: fault.Usage, Err: err, Hint: fmt.Sprintf("See %q.", cmd.CommandPath()+" --help")}
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		name := unknown.GetSpecifiedName()
+		if unknown.GetSpecifiedShortnames() != "" {
+			e.Err = fmt.Errorf("%s has no flag -%s", cmd.CommandPath(), name)
+			return e
+		}
+		e.Err = fmt.Errorf("%s has no flag --%s", cmd.CommandPath(), name)
+		if near := nearFlag(cmd, name); near != "" {
+			e.Hint = fmt.Sprintf("Did you mean --%s?", near)
+		}
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		e.Err = fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
+	}
+	return e
+}
+
+// nearFlag is the flag that is most like name, if one is.
+func nearFlag(cmd *cobra.Command, name string) string {
+	best, distance := "", 3
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := levenshtein.ComputeDistance(name, f.Name); d < distance || (best == "" && strings.HasPrefix(f.Name, name)) {
+			best, distance = f.Name, d
+		}
+	})
+	return best
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// The colours, as terminals know them.
+const (
+	bold   = "1"
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+)
+
+func paint(on bool, code, text string) string {
+	if !on || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// printer collects what a renderer prints.
+type printer struct {
+	text     strings.Builder
+	warnings []string
+	color    bool
+	now      time.Time
+}
+
+// line prints a line. Arguments that are not constants go through plain
+// first.
+func (p *printer) line(format string, args ...any) {
+	fmt.Fprintf(&p.text, format+"\n", args...)
+}
+
+// labelWidth is the width of the labels of rows.
+const labelWidth = 10
+
+// row prints a label and a value, aligned with the other rows.
+func (p *printer) row(label, format string, args ...any) {
+	p.line("  %s %s", p.paint(dim, fmt.Sprintf("%-*s", labelWidth, label)), fmt.Sprintf(format, args...))
+}
+
+func (p *printer) paint(code, text string) string { return paint(p.color, code, text) }
+
+// name is a name in bold, made plain.
+func (p *printer) name(s string) string { return p.paint(bold, plain(s)) }
+
+// ago is how long ago something was.
+func (p *printer) ago(t time.Time) string { return formatAge(p.now, t) }
+
+// cell is a text of a table with the colour it gets.
+type cell struct {
+	text  string
+	color string
+	right bool
+}
+
+func text(s string) cell { return cell{text: plain(s)} }
+
+func number(s string) cell { return cell{text: s, right: true} }
+
+// table prints rows with aligned columns under a head. Columns in which no
+// row has anything are left out.
+func (p *printer) table(head []string, rows [][]cell) {
+	widths := make([]int, len(head))
+	for _, row := range rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
+		}
+	}
+	all := append([][]cell{headRow(head, rows)}, rows...)
+	for i, title := range head {
+		if widths[i] > 0 {
+			widths[i] = max(widths[i], len(title))
+		}
+	}
+	for _, row := range all {
+		var b strings.Builder
+		gap := ""
+		for i, c := range row {
+			if widths[i] == 0 {
+				continue
+			}
+			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text))
+			if c.right {
+				b.WriteString(gap + space + p.paint(c.color, c.text))
+				gap = "  "
+			} else {
+				b.WriteString(gap + p.paint(c.color, c.text))
+				gap = space + "  "
+			}
+		}
+		p.line("%s", b.String())
+	}
+}
+
+// headRow aligns the titles as their columns are.
+func headRow(head []string, rows [][]cell) []cell {
+	out := make([]cell, len(head))
+	for i, title := range head {
+		out[i] = cell{text: title, color: dim, right: len(rows) > 0 && rows[0][i].right}
+	}
+	return out
+}

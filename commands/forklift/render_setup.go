@@ -1,0 +1,125 @@
+package main
+
+import (
+	"strings"
+
+	"forklift/commands"
+)
+
+func renderSetup(p *printer, r *commands.SetupResult) {
+	w := r.Worktree
+	if !r.Created {
+		p.line("The worktree %s is set up already.", p.name(w.Name))
+	} else {
+		from := "an empty database"
+		if r.Seed != "" {
+			from = "a database from the seed " + plain(r.Seed)
+		}
+		p.line("The worktree %s has %s of its own.", p.name(w.Name), from)
+	}
+	p.row("path", "%s", plain(w.Path))
+	p.row("store", "%s", plain(w.Store))
+	if r.ConfigMade {
+		p.row("config", "%s (written now)", plain(r.ConfigPath))
+	} else {
+		p.row("config", "%s", plain(r.ConfigPath))
+	}
+	if r.Review {
+		p.line("")
+		p.line("This .forklift.json was written. Review it: it says what every checkpoint saves.")
+		p.line("")
+		for _, line := range strings.Split(strings.TrimRight(r.Config, "\n"), "\n") {
+			p.line("  %s", plain(line))
+		}
+	}
+	if r.Created {
+		p.line("")
+		p.line("Next: %s, %s", p.paint(bold, "forklift run -- COMMAND"), p.paint(bold, "forklift capture NAME"))
+	}
+}
+
+func renderTrust(p *printer, r *commands.TrustResult) {
+	for _, line := range strings.Split(strings.TrimRight(r.Text, "\n"), "\n") {
+		p.line("%s", plain(line))
+	}
+	switch {
+	case r.Changed:
+		p.line("\nApproved in this worktree, until the file changes.")
+	case r.Trusted:
+		p.line("\nApproved already in this worktree.")
+	default:
+		p.line("\nNot approved. To approve it: forklift trust")
+	}
+}
+
+func renderTeardown(p *printer, r *commands.TeardownResult) {
+	if r.Done {
+		p.line("The worktree %s has no database any more. Removed:", p.name(r.Worktree.Name))
+	} else {
+		p.line("Nothing was removed. A teardown of the worktree %s removes:", p.name(r.Worktree.Name))
+	}
+	for _, what := range r.Removes {
+		p.line("  %s", plain(what))
+	}
+	p.line("%s in the store.", plural(r.Checkpoints, "checkpoint stays", "checkpoints stay"))
+	if !r.Done {
+		p.line("To do it: forklift teardown --yes")
+	}
+}
+
+func renderSeed(p *printer, r *commands.SeedResult) {
+	p.line("The seed %s is ready: %s, stored in %s.", p.name(r.Name), formatBytes(r.LogicalBytes), formatBytes(r.AddedBytes))
+	p.line("To start from it: forklift setup --seed %s", plain(r.Name))
+}
+
+func renderSeeds(p *printer, r *commands.SeedListResult) {
+	if len(r.Seeds) == 0 {
+		p.line("There is no seed. To make one: forklift seed create NAME --sql FILE")
+		return
+	}
+	var rows [][]cell
+	for _, s := range r.Seeds {
+		rows = append(rows, []cell{
+			{text: plain(s.Name), color: bold}, text(p.ago(s.Created)), number(formatBytes(s.LogicalBytes)),
+			number(formatBytes(s.AddedBytes)), text(strings.Join(s.UsedBy, ", ")),
+		})
+	}
+	p.table([]string{"NAME", "AGE", "SIZE", "STORED", "USED BY"}, rows)
+}
+
+func renderSeedRemove(p *printer, r *commands.SeedRemoveResult) {
+	p.line("The seed %s is removed.", p.name(r.Name))
+}
+
+func renderInstallations(p *printer, r *commands.PostgresListResult) {
+	if len(r.Installations) == 0 {
+		p.line("No PostgreSQL was found. To get one: forklift postgres install")
+		return
+	}
+	for i, in := range r.Installations {
+		if i > 0 {
+			p.line("")
+		}
+		renderInstallation(p, in)
+	}
+}
+
+func renderInstallation(p *printer, in commands.Installation) {
+	mark := ""
+	if in.Used {
+		mark = p.paint(green, "  used for new databases")
+	}
+	p.line("%s%s", p.name("PostgreSQL "+in.Version), mark)
+	p.row("programs", "%s", plain(in.Bin))
+	p.row("found by", "%s", plain(in.Source))
+	if in.Problem != "" {
+		p.row("problem", "%s", p.paint(yellow, plain(in.Problem)))
+	}
+	if len(in.Extensions) > 0 {
+		p.row("extensions", "%s", plain(strings.Join(in.Extensions, " ")))
+	}
+}
+
+func renderInstall(p *printer, r *commands.PostgresInstallResult) {
+	renderInstallation(p, r.Installation)
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"forklift/commands"
+	"forklift/engine"
+)
+
+// maxShownFiles is how many changed files status names for people.
+const maxShownFiles = 20
+
+func renderStatus(p *printer, r *commands.StatusResult) {
+	p.line("Worktree %s  %s", p.name(r.Worktree.Name), p.paint(dim, plain(r.Worktree.Path)))
+	if i := r.Interrupted; i != nil {
+		way := "takes it back"
+		if i.Forward {
+			way = "finishes it"
+		}
+		p.line("%s", p.paint(red, fmt.Sprintf("INTERRUPTED: %s of %s, %s", plain(i.Verb), plain(i.Target), p.ago(i.Since))))
+		p.line("  \"forklift recover\" %s; until then commands and changes are refused", way)
+	}
+	if op := r.Operation; op != nil {
+		p.row("under way", "%s, process %d, %s", plain(op.Verb), op.PID, p.ago(op.Since))
+	}
+	if c := r.Checkpoint; c != nil {
+		p.row("checkpoint", "%s, %s", plain(c.Name), p.ago(c.Created))
+	} else {
+		p.row("checkpoint", "none yet")
+	}
+	statusFiles(p, r)
+	renderServerRow(p, r.Server)
+	statusTables(p, r)
+	for i, h := range r.Holders {
+		label := "commands"
+		if i > 0 {
+			label = ""
+		}
+		p.row(label, "%d %s, %s", h.PID, plain(strings.Join(h.Argv, " ")), p.ago(h.Since))
+	}
+	if !r.Trusted {
+		p.row("trust", "the commands of .forklift.json are not approved; see forklift trust")
+	}
+	p.warnings = append(p.warnings, r.Problems...)
+}
+
+func statusFiles(p *printer, r *commands.StatusResult) {
+	if r.Checkpoint == nil {
+		p.row("source", "%s", plain(strings.Join(r.Source, " ")))
+		return
+	}
+	if r.FileCount == 0 {
+		p.row("source", "no file changed in %s", plain(strings.Join(r.Source, " ")))
+		return
+	}
+	p.row("source", "%s in %s", plural(r.FileCount, "file changed", "files changed"), plain(strings.Join(r.Source, " ")))
+	for i, f := range r.Files {
+		if i == maxShownFiles {
+			break
+		}
+		letter, color := changeLetter(f.Change)
+		p.row("", "%s %s", p.paint(color, letter), plain(f.Path))
+	}
+	if more := r.FileCount - min(len(r.Files), maxShownFiles); more > 0 {
+		p.row("", "and %s", plural(more, "more", "more"))
+	}
+}
+
+func changeLetter(change string) (letter, color string) {
+	switch change {
+	case "added":
+		return "A", green
+	case "removed":
+		return "D", red
+	case "mode":
+		return "m", yellow
+	}
+	return "M", yellow
+}
+
+func statusTables(p *printer, r *commands.StatusResult) {
+	switch {
+	case r.Checkpoint == nil:
+		return
+	case !r.RowsKnown:
+		p.row("rows", "not known while the server does not run")
+		return
+	case len(r.Tables) == 0:
+		p.row("rows", "no row changed")
+		return
+	}
+	for i, t := range r.Tables {
+		label := "rows"
+		if i > 0 {
+			label = ""
+		}
+		p.row(label, "%s %s %s  %s", p.paint(green, fmt.Sprintf("+%d", t.Inserted)), p.paint(yellow, fmt.Sprintf("~%d", t.Updated)),
+			p.paint(red, fmt.Sprintf("-%d", t.Deleted)), plain(t.Database+": "+t.Table))
+	}
+}
+
+func renderServer(p *printer, r *commands.DBServerResult) {
+	renderServerRow(p, r.ServerInfo)
+}
+
+func renderServerRow(p *printer, s engine.ServerInfo) {
+	text := plain(s.State)
+	if s.State == "running" {
+		text = p.paint(green, text)
+	}
+	if s.Version != "" {
+		text += ", PostgreSQL " + plain(s.Version)
+	}
+	if s.PID != 0 {
+		text += fmt.Sprintf(", process %d, since %s", s.PID, p.ago(s.Since))
+	}
+	if s.Pinned {
+		text += ", kept running until \"forklift db stop\""
+	}
+	p.row("database", "%s", text)
+}
+
+// renderFacts prints the facts of a database, whatever its kind calls them,
+// in the order that it wrote them.
+func renderFacts(p *printer, raw json.RawMessage) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		var value any
+		if err != nil || dec.Decode(&value) != nil {
+			return
+		}
+		p.row("", "%s: %s", plain(fmt.Sprint(key)), plain(factText(value)))
+	}
+}
+
+func factText(value any) string {
+	switch v := value.(type) {
+	case []any:
+		var parts []string
+		for _, part := range v {
+			parts = append(parts, factText(part))
+		}
+		return strings.Join(parts, " ")
+	case map[string]any:
+		text, _ := json.Marshal(v) // it was decoded from JSON
+		return string(text)
+	}
+	return fmt.Sprint(value)
+}

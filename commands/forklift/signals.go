@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// signals decides what a signal does: cancel the context, or go to the
+// command that is being run.
+type signals struct {
+	in chan os.Signal
+
+	mu   sync.Mutex
+	away chan<- os.Signal // where they go instead; nil: they cancel
+}
+
+// canceling are the signals that ask this program to stop.
+var canceling = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+
+// passedOn are the signals that a command gets from us while it runs.
+var passedOn = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
+	syscall.SIGWINCH, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
+}
+
+func newSignals() *signals { return &signals{in: make(chan os.Signal, 16)} }
+
+// context is cancelled by the first signal that asks to stop. The second one
+// ends the program at once: every verb is safe against that, and recover
+// finishes what it leaves.
+func (s *signals) context(parent context.Context, stderr io.Writer) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signal.Notify(s.in, canceling...)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case sig := <-s.in:
+				if s.send(sig) {
+					continue
+				}
+				signal.Reset(canceling...)
+				fmt.Fprintln(stderr, "forklift: stopping; once more stops at once")
+				cancel()
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(s.in)
+		close(done)
+		cancel()
+	}
+}
+
+// send gives a signal to who asked for it.
+func (s *signals) send(sig os.Signal) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away == nil {
+		return !isCanceling(sig)
+	}
+	select {
+	case s.away <- sig:
+	default: // 16 of them wait already
+	}
+	return true
+}
+
+func isCanceling(sig os.Signal) bool {
+	for _, c := range canceling {
+		if sig == c {
+			return true
+		}
+	}
+	return false
+}
+
+// divert sends all signals to ch until the returned function is called.
+func (s *signals) divert(ch chan<- os.Signal) (release func()) {
+	s.mu.Lock()
+	s.away = ch
+	s.mu.Unlock()
+	signal.Notify(s.in, passedOn...)
+	return func() {
+		signal.Stop(s.in)
+		signal.Notify(s.in, canceling...)
+		s.mu.Lock()
+		s.away = nil
+		s.mu.Unlock()
+	}
+}

@@ -1,0 +1,47 @@
+package commands
+
+import (
+	"context"
+
+	"forklift/engine"
+)
+
+// SetupRequest asks for a database of its own for the worktree.
+type SetupRequest struct {
+	Seed   string   `json:"seed,omitempty" flag:"seed" value:"NAME" complete:"seed" help:"start from this seed; without it the project's seed, or an empty database"`
+	Source []string `json:"source,omitempty" flag:"source" value:"PATH" complete:"path" help:"a path to save with every checkpoint, for the generated .forklift.json; may be repeated; without it what git tracks is taken"`
+	Yes    bool     `json:"yes,omitempty" flag:"yes" short:"y" help:"accept the generated .forklift.json without a question"`
+	New    bool     `json:"new,omitempty" flag:"new" help:"give a copied worktree an identity and a database of its own"`
+}
+
+// SetupResult says what the setup made.
+type SetupResult struct {
+	engine.SetupResult
+	// Review is set when the generated file was written and nobody has
+	// looked at it yet.
+	Review bool `json:"review"`
+}
+
+var setupVerb = NewVerb(Verb{
+	Name: "setup", Group: GroupStart, Worktree: true, Near: []string{"init", "create", "new"},
+	Short: "Give this git worktree a database of its own",
+	Long: `Gives the worktree an identity and a database of its own, from a seed or empty,
+and writes a .forklift.json to review if there is none. It can be run again at
+any time: what is there already stays as it is.`,
+	Examples: []Example{
+		{"forklift setup", "an empty database, source paths from what git tracks"},
+		{"forklift setup --seed demo --source src --source migrations", "from a seed, saving two directories"},
+		{"forklift setup --new", "in a copy of a worktree that was made with cp -r"},
+	},
+}, Setup)
+
+// Setup makes the worktree's identity and database. It is idempotent; killed
+// in the middle it can be run again.
+func Setup(ctx context.Context, env Env, req SetupRequest) (SetupResult, error) {
+	opt := engine.SetupOptions{Seed: req.Seed, Source: req.Source, Yes: req.Yes, New: req.New}
+	r, err := env.Engine.Setup(ctx, env.Dir, opt)
+	if err != nil {
+		return SetupResult{}, err
+	}
+	return SetupResult{SetupResult: *r, Review: r.ConfigMade && !req.Yes}, nil
+}
