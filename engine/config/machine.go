@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sort"
 	"strings"
 
 	"forklift/storage/fault"
@@ -36,9 +37,8 @@ func ParseMachine(name string, data []byte) (*Machine, error) {
 	if len(data) > MaxBytes {
 		return nil, bad(fault.Usage, fmt.Sprintf("%s: more than %d bytes", name, MaxBytes))
 	}
-	var m Machine
-	meta, err := toml.Decode(string(data), &m)
-	if err != nil {
+	raw := map[string]any{}
+	if _, err := toml.Decode(string(data), &raw); err != nil {
 		at, text := "", err.Error()
 		var parse toml.ParseError
 		if errors.As(err, &parse) {
@@ -46,20 +46,47 @@ func ParseMachine(name string, data []byte) (*Machine, error) {
 		}
 		return nil, bad(fault.Usage, fmt.Sprintf("%s%s: %s", name, at, text))
 	}
-	if m.Format > format {
-		return nil, bad(fault.Unsupported, fmt.Sprintf("%s: format %d was written by a newer Forklift; this one knows %d", name, m.Format, format))
+	if n, ok := raw["format"].(int64); ok && n > format {
+		return nil, bad(fault.Unsupported, fmt.Sprintf("%s: format %d was written by a newer Forklift; this one knows %d", name, n, format))
 	}
-	var items []string
-	known := machineKeys()
-	for _, key := range meta.Undecoded() {
-		line, column := keyPosition(data, key[0])
-		items = append(items, fmt.Sprintf("%s:%d:%d: unknown key %q%s", name, line, column, key, near(key[0], known)))
+	var m Machine
+	items := m.fill(name, data, raw)
+	if len(items) == 0 {
+		items = m.problems(name)
 	}
-	items = append(items, m.problems(name)...)
 	if len(items) > 0 {
 		return nil, bad(fault.Usage, items...)
 	}
 	return &m, nil
+}
+
+// fill sets the fields from the decoded keys and says which keys are unknown
+// or of the wrong type, in the order of their lines.
+func (m *Machine) fill(name string, data []byte, raw map[string]any) []string {
+	fields, known := reflect.ValueOf(m).Elem(), map[string]int{}
+	for i := range fields.NumField() {
+		key, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("toml"), ",")
+		known[key] = i
+	}
+	var found []problem
+	for key, value := range raw {
+		text := ""
+		if i, ok := known[key]; !ok {
+			text = fmt.Sprintf("unknown key %q%s", key, near(key, known))
+		} else if !set(fields.Field(i), value) {
+			text = fmt.Sprintf("%s must be of type %s", key, fields.Field(i).Kind())
+		}
+		if text != "" {
+			found = append(found, problem{keyOffset(data, key), text})
+		}
+	}
+	sort.Slice(found, func(i, j int) bool { return found[i].offset < found[j].offset })
+	var items []string
+	for _, pr := range found {
+		line, column := position(data, pr.offset)
+		items = append(items, fmt.Sprintf("%s:%d:%d: %s", name, line, column, pr.text))
+	}
+	return items
 }
 
 // problems says what is wrong with the values.
@@ -83,25 +110,35 @@ func (m *Machine) problems(name string) []string {
 	return items
 }
 
-func machineKeys() map[string]bool {
-	known := map[string]bool{}
-	for t, i := reflect.TypeFor[Machine](), 0; i < t.NumField(); i++ {
-		key, _, _ := strings.Cut(t.Field(i).Tag.Get("toml"), ",")
-		known[key] = true
-	}
-	return known
-}
-
-// keyPosition finds the line that sets or opens a top-level key: the toml
-// package does not say where an unknown key is.
-func keyPosition(data []byte, key string) (line, column int) {
-	for i, text := range bytes.Split(data, []byte("\n")) {
-		trimmed := strings.TrimLeft(string(text), " \t[\"'")
-		if rest, ok := strings.CutPrefix(trimmed, key); ok && (rest == "" || strings.ContainsRune(" \t=.]\"'", rune(rest[0]))) {
-			return i + 1, len(text) - len(trimmed) + 1
+// set gives a field its value, if that has the field's type.
+func set(field reflect.Value, value any) bool {
+	switch v := value.(type) {
+	case string:
+		if field.Kind() == reflect.String {
+			field.SetString(v)
+			return true
+		}
+	case int64:
+		if field.Kind() == reflect.Int {
+			field.SetInt(v)
+			return true
 		}
 	}
-	return 1, 1
+	return false
+}
+
+// keyOffset finds where a top-level key is set or opened: the toml package
+// does not tell for a key that it could decode.
+func keyOffset(data []byte, key string) int {
+	offset := 0
+	for _, text := range bytes.SplitAfter(data, []byte("\n")) {
+		trimmed := strings.TrimLeft(string(text), " \t[\"'")
+		if rest, ok := strings.CutPrefix(trimmed, key); ok && rest != "" && strings.ContainsRune(" \t=.]\"'", rune(rest[0])) {
+			return offset + len(text) - len(trimmed)
+		}
+		offset += len(text)
+	}
+	return 0
 }
 
 // Encode is the text of the file, which ParseMachine reads again. Format is
