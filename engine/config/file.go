@@ -22,8 +22,8 @@ const DefaultConnectionEnv = "DATABASE_URL"
 
 // The values of File.Gitignored.
 const (
-	SkipIgnored    = "skip"    // files that git ignores are not saved
-	IncludeIgnored = "include" // they are
+	Skip    = "skip"    // files that git ignores are not saved
+	Include = "include" // they are
 )
 
 // File is the content of a .forklift.json, checked, with defaults filled in.
@@ -31,7 +31,7 @@ type File struct {
 	Format        int                 // 1
 	Source        []string            // clean relative paths that do not overlap
 	Ignore        []string            // gitignore patterns
-	Gitignored    string              // SkipIgnored or IncludeIgnored
+	Gitignored    string              // Skip or Include
 	ConnectionEnv string              // name of an environment variable
 	Commands      map[string][]string // name to program and arguments
 	Hooks         Hooks
@@ -56,7 +56,7 @@ type Database struct {
 type Selection struct {
 	Source     []string // clean relative paths; "." is the whole worktree
 	Ignore     []string // gitignore patterns
-	Gitignored string   // SkipIgnored or IncludeIgnored
+	Gitignored string   // Skip or Include
 }
 
 // Selection is the part of the file that says what is saved.
@@ -76,7 +76,7 @@ func Load(fsys vfs.FS, path string) (*File, error) {
 	data, err := durable.ReadFile(fsys, path, MaxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &fault.Error{Op: "read configuration", Path: path, Kind: fault.NotFound, Err: fmt.Errorf("there is no %s", Name), Hint: "`forklift setup` makes one for you to review."}
+		return nil, &fault.Error{Op: "read configuration", Path: path, Kind: fault.NotFound, Err: fmt.Errorf("there is no %s: %w", Name, fs.ErrNotExist), Hint: "`forklift setup` makes one for you to review."}
 	case err != nil:
 		return nil, &fault.Error{Op: "read configuration", Path: path, Kind: fault.Usage, Err: err, Hint: "It must be a regular file of at most 1 MiB that you may read."}
 	}
@@ -93,7 +93,7 @@ func Parse(name string, data []byte) (*File, error) {
 	if !ok {
 		return nil, p.err()
 	}
-	f := &File{Gitignored: SkipIgnored, ConnectionEnv: DefaultConnectionEnv, Content: data}
+	f := &File{Gitignored: Skip, ConnectionEnv: DefaultConnectionEnv, Content: data}
 	p.file(root, f)
 	if err := p.err(); err != nil {
 		return nil, err

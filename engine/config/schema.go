@@ -88,8 +88,8 @@ func (p *parser) ignore(v *hujson.Value, f *File) {
 
 func (p *parser) gitignored(v *hujson.Value, f *File) {
 	s, ok := p.text(v, "gitignored")
-	if ok && s != SkipIgnored && s != IncludeIgnored {
-		p.add(v.StartOffset, "gitignored must be %q or %q, not %q", SkipIgnored, IncludeIgnored, s)
+	if ok && s != Skip && s != Include {
+		p.add(v.StartOffset, "gitignored must be %q or %q, not %q", Skip, Include, s)
 		return
 	}
 	if ok {
