@@ -93,12 +93,16 @@ func writeTemp(fsys vfs.FS, dir string, data []byte, perm fs.FileMode) (string, 
 	return f.Name(), nil
 }
 
+// TempName gives a new random name of a temporary file.
+func TempName() string {
+	var digits [tempDigits / 2]byte
+	binary.BigEndian.PutUint64(digits[:], rand.Uint64())
+	return tempPrefix + hex.EncodeToString(digits[:])
+}
+
 func createTemp(fsys vfs.FS, dir string, perm fs.FileMode) (vfs.File, error) {
 	for try := 0; ; try++ {
-		var digits [tempDigits / 2]byte
-		binary.BigEndian.PutUint64(digits[:], rand.Uint64())
-		name := path.Join(dir, tempPrefix+hex.EncodeToString(digits[:]))
-		f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+		f, err := fsys.OpenFile(path.Join(dir, TempName()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 		if err == nil || !errors.Is(err, fs.ErrExist) || try == tempTries {
 			return f, err
 		}
@@ -164,7 +168,8 @@ func appendTo(fsys vfs.FS, f vfs.File, data []byte) error {
 // Truncate cuts the file name at size bytes.
 //
 // After nil the new size is durable. After an error or a crash the file has
-// the old or the new size.
+// the old or the new size; with the old one, what is behind the new size may
+// have become zeros.
 func Truncate(fsys vfs.FS, name string, size int64) error {
 	f, err := fsys.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
