@@ -34,7 +34,7 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 	testsuite/fuzz.sh $(or $(FUZZTIME),10s)
 
 bench: build ## the figures, as a table and as JSON
-	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) run ./testsuite/bench -forklift bin/forklift
+	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) run ./testsuite/bench -forklift bin/forklift -json bin/bench.json && cat bin/bench.json
 
 demo: build ## a story: two times an invoicing application and its database
 	testsuite/demo/demo.sh bin/forklift
