@@ -3,7 +3,6 @@ package durable
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"syscall"
 
@@ -214,22 +213,10 @@ func syncEach(root vfs.Root) error {
 				return err
 			}
 		case e.Type.IsRegular():
-			if err := syncFile(root, e.Name); err != nil {
+			if err := SyncFile(root, e.Name); err != nil {
 				return err
 			}
 		}
 	}
 	return root.SyncDir(".")
-}
-
-func syncFile(root vfs.Root, name string) error {
-	f, err := root.OpenFile(name, os.O_RDONLY, 0)
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
 }

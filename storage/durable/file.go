@@ -165,6 +165,22 @@ func appendTo(fsys vfs.FS, f vfs.File, data []byte) error {
 	return writeSync(f, data)
 }
 
+// SyncFile makes the content of an existing file durable, but not its name.
+//
+// After nil it is. After an error any part of what was not durable before
+// may be lost.
+func SyncFile(fsys vfs.FS, name string) error {
+	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
 // Truncate cuts the file name at size bytes.
 //
 // After nil the new size is durable. After an error or a crash the file has

@@ -134,9 +134,9 @@ func TestCrashAndRenameAcrossDirectories(t *testing.T) {
 	expect(t, outcomes(t, m, where), "f|g", "|g")
 	p.equal(after(t, m, 1, 0).read("/e/g"), "2")
 	p.equal(after(t, m, 1, 1).read("/e/g"), "1")
-	p.ok(p.SyncDir("/e")) // half of what is asked for
+	p.ok(p.SyncDir("/d")) // the wrong one
 	expect(t, outcomes(t, m, where), "f|g", "|g")
-	p.ok(p.SyncDir("/d"))
+	p.ok(p.SyncDir("/e"))
 	expect(t, outcomes(t, m, where), "|g")
 }
 

@@ -1,6 +1,9 @@
 package vfs
 
-import "syscall"
+import (
+	"slices"
+	"syscall"
+)
 
 // memKey is an entry of a directory.
 type memKey struct {
@@ -18,13 +21,14 @@ type memChange struct {
 func (c memChange) key() memKey { return memKey{c.dir, c.base} }
 
 // memOp is one atomic change of directory entries: one entry, or the two of
-// a rename.
+// a rename, the new name last. Syncing the directory of the last makes it
+// durable; what a sync of only the old directory does for a rename is left
+// open by POSIX, and here it does nothing.
 type memOp struct {
-	changes  []memChange
-	unsynced []*memNode // directories that must be synced to make it durable
-	after    []*memOp   // what is durable whenever this is
-	needs    []*memOp   // what a journal would keep whenever it keeps this
-	done     bool       // durable
+	changes []memChange
+	after   []*memOp // what is durable whenever this is
+	needs   []*memOp // what a journal would keep whenever it keeps this
+	done    bool     // durable
 }
 
 // enact makes an atomic change and notes that it is not durable.
@@ -54,8 +58,7 @@ func (m *Mem) enact(changes ...memChange) {
 	}
 	for _, c := range changes {
 		m.setEntry(c)
-		if len(op.unsynced) == 0 || op.unsynced[0] != c.dir {
-			op.unsynced = append(op.unsynced, c.dir)
+		if !slices.Contains(c.dir.ops, op) {
 			c.dir.ops = append(c.dir.ops, op)
 		}
 		if c.node != nil && c.node.typ.IsDir() {
@@ -86,15 +89,8 @@ func (m *Mem) setEntry(c memChange) {
 func (m *Mem) syncNode(n *memNode) {
 	n.disk = n.meta
 	n.safe, n.shared = n.data, true
-	ops := n.ops
-	for _, op := range ops {
-		for i, dir := range op.unsynced {
-			if dir == n {
-				op.unsynced = append(op.unsynced[:i:i], op.unsynced[i+1:]...)
-				break
-			}
-		}
-		if len(op.unsynced) == 0 {
+	for _, op := range n.ops {
+		if op.changes[len(op.changes)-1].dir == n {
 			op.settle()
 		}
 	}
