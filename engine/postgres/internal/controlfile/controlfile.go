@@ -3,8 +3,9 @@
 // directory holds and whether it was stopped cleanly.
 //
 // The layout is that of ControlFileData and CheckPoint in PostgreSQL's
-// src/include/catalog/pg_control.h: versions 1300 (PostgreSQL 13 to 17) and
-// 1800 (18, which has one more byte before the nonce). The file is the struct
+// src/include/catalog/pg_control.h: versions 1300 (PostgreSQL 13 to 16), 1700
+// (17, which uses a gap in CheckPoint) and 1800 (18, which has one more byte
+// before the nonce). The file is the struct
 // as memory has it, so its byte order and alignment are the machine's: a file
 // of another architecture is recognised and refused by name. The checksum is
 // CRC-32C over everything before it. Nothing is believed before it holds.
@@ -54,7 +55,7 @@ func (s State) String() string {
 // File is what Forklift uses of a control file.
 type File struct {
 	SystemID       uint64 // the same in all copies of a cluster
-	ControlVersion uint32 // layout: 1300, 1800
+	ControlVersion uint32 // layout: 1300, 1700, 1800
 	CatalogVersion uint32 // of the system tables
 	State          State
 	Time           int64 // seconds since 1970, last update
@@ -81,7 +82,7 @@ type File struct {
 	Checksums    uint32 // 0: the pages carry none
 }
 
-// Offsets of ControlFileData, equal in both layouts up to the nonce.
+// Offsets of ControlFileData, equal in all layouts up to the nonce.
 const (
 	offSystemID     = 0
 	offVersion      = 8
@@ -112,7 +113,8 @@ const (
 	offChecksums    = 252
 	nonceBytes      = 32
 	floatCheck      = 1234567.0
-	version13to17   = 1300
+	version13       = 1300
+	version17       = 1700
 	version18       = 1800
 	crcOffset13     = 256 + nonceBytes
 	crcOffset18     = 292 // the nonce begins one byte later, the checksum is aligned to 4
@@ -138,7 +140,7 @@ func Parse(data []byte) (*File, error) {
 	version := order.Uint32(data[offVersion:])
 	crcAt := 0
 	switch version {
-	case version13to17:
+	case version13, version17:
 		crcAt = crcOffset13
 	case version18:
 		crcAt = crcOffset18

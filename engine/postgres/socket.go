@@ -1,0 +1,198 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"forklift/storage/durable"
+	"forklift/storage/fault"
+	"forklift/storage/record"
+)
+
+// socketRecord keeps where a branch's socket is, so that the URL stays the
+// same when the environment that it was derived from changes.
+type socketRecord struct {
+	Dir    string `json:"dir"`    // absolute
+	Branch string `json:"branch"` // the branch's directory: a copied one gets a socket of its own
+}
+
+// The record's place and format.
+const (
+	socketName   = "socket.json"
+	socketKind   = "postgres-socket"
+	socketFormat = 1
+)
+
+// socketFile is what PostgreSQL calls the socket.
+const socketFile = ".s.PGSQL." + serverPort
+
+// socketDir is the directory of the branch's socket: the recorded one, or one
+// that is chosen and recorded now. It need not exist.
+func (c *cluster) socketDir(ctx context.Context) (string, error) {
+	var rec socketRecord
+	err := record.Read(c.opt.FS, c.runFile(socketName), socketKind, socketFormat, &rec)
+	if err == nil && rec.Branch == c.branch.Dir {
+		return rec.Dir, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && fault.KindOf(err) != fault.Corrupt {
+		return "", err
+	}
+	id, err := c.identity(ctx)
+	if err != nil {
+		return "", err
+	}
+	return c.chooseSocket(id)
+}
+
+// chooseSocket derives the socket's directory from the environment and
+// records it.
+func (c *cluster) chooseSocket(id identity) (string, error) {
+	sum := sha256.Sum256([]byte(c.branch.ID + "\x00" + c.branch.Dir))
+	dir := filepath.Join(c.socketParent(id), hex.EncodeToString(sum[:8]))
+	if n := len(dir) + 1 + len(socketFile); n > maxSocketBytes {
+		return "", &fault.Error{Op: "choose socket", Path: dir, Kind: fault.Unsupported,
+			Err:  fmt.Errorf("its name would have %d bytes, %d is the most", n, maxSocketBytes),
+			Hint: "Set XDG_RUNTIME_DIR to a directory with a shorter name."}
+	}
+	if err := c.ensureRunDir(); err != nil {
+		return "", err
+	}
+	rec := socketRecord{Dir: dir, Branch: c.branch.Dir}
+	return dir, record.Write(c.opt.FS, c.runFile(socketName), socketKind, socketFormat, rec)
+}
+
+// socketParent is where the directories of sockets are.
+func (c *cluster) socketParent(id identity) string {
+	if c.opt.RuntimeDir != "" {
+		return c.opt.RuntimeDir
+	}
+	if dir := c.opt.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && id.Method != Account {
+		if private(dir, id.UID) == nil {
+			return filepath.Join(filepath.Clean(dir), "forklift")
+		}
+	}
+	return fmt.Sprintf("/tmp/forklift-%d", id.UID)
+}
+
+// makeSocketDir makes the socket's directory and the one above it, or proves
+// that they are private. Where the recorded place is gone for good (the
+// runtime directory of a login that ended) another one is chosen.
+func (c *cluster) makeSocketDir(ctx context.Context, id identity) (string, error) {
+	dir, err := c.socketDir(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err = c.makePrivate(dir, id); errors.Is(err, fs.ErrNotExist) {
+		if dir, err = c.chooseSocket(id); err == nil {
+			err = c.makePrivate(dir, id)
+		}
+	}
+	return dir, err
+}
+
+// makePrivate makes dir and its parent with mode 0700.
+func (c *cluster) makePrivate(dir string, id identity) error {
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		err := c.opt.FS.Mkdir(d, 0o700)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return &fault.Error{Op: "make socket directory", Path: d, Err: err}
+		}
+		if err == nil && id.UID != os.Geteuid() {
+			if err := c.opt.FS.Chown(d, id.UID, id.GID); err != nil {
+				return &fault.Error{Op: "make socket directory", Path: d, Err: err}
+			}
+		}
+		if err := private(d, id.UID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// private proves that a directory is a real one, of that owner, that nobody
+// else can enter.
+func private(dir string, uid int) error {
+	bad := func(err error) error {
+		return &fault.Error{Op: "use socket directory", Path: dir, Kind: fault.Untrusted, Err: err,
+			Hint: "Others could reach or replace the database's socket there; remove the directory if it is not needed, or give it to its owner with mode 0700."}
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return bad(err)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.IsDir():
+		return bad(errors.New("not a directory"))
+	case !ok || int(stat.Uid) != uid:
+		return bad(fmt.Errorf("belongs to another user than %d", uid))
+	case info.Mode().Perm()&0o077 != 0:
+		return bad(fmt.Errorf("mode %04o lets others in", info.Mode().Perm()))
+	}
+	return nil
+}
+
+// clearSocket removes a dead server's socket and its lock file. The caller
+// holds the live lock, and the directory is this branch's alone. PostgreSQL
+// would refuse to start if the lock file's pid had been taken by another
+// process since.
+func (c *cluster) clearSocket(dir string) error {
+	for _, name := range []string{socketFile, socketFile + ".lock"} {
+		err := c.opt.FS.Remove(filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &fault.Error{Op: "remove old socket", Path: filepath.Join(dir, name), Err: err}
+		}
+	}
+	return nil
+}
+
+// Remove removes the socket's directory, when the branch goes. The server
+// must be stopped.
+func (c *cluster) Remove(ctx context.Context) error {
+	s, err := c.see()
+	if err != nil {
+		return err
+	}
+	if !s.free {
+		return &fault.Error{Op: "remove database", Path: c.branch.Dir, Kind: fault.Busy, Err: errors.New("its server runs"),
+			Hint: "Stop it first: `forklift db stop`."}
+	}
+	var rec socketRecord
+	err = record.Read(c.opt.FS, c.runFile(socketName), socketKind, socketFormat, &rec)
+	if err != nil || rec.Branch != c.branch.Dir {
+		return nil // none was ever made
+	}
+	if err := c.clearSocket(rec.Dir); err != nil {
+		return err
+	}
+	err = c.opt.FS.Remove(rec.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &fault.Error{Op: "remove socket directory", Path: rec.Dir, Err: err}
+	}
+	// The directory above is shared by all branches; the last one that
+	// leaves removes it.
+	if strings.HasSuffix(filepath.Dir(rec.Dir), "forklift") || strings.HasPrefix(filepath.Dir(rec.Dir), "/tmp/forklift-") {
+		_ = c.opt.FS.Remove(filepath.Dir(rec.Dir))
+	}
+	return nil
+}
+
+// ensureRunDir makes the directory of our own files.
+func (c *cluster) ensureRunDir() error {
+	dir := c.branch.RunDir()
+	if info, err := c.opt.FS.Lstat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	if err := durable.MkdirAll(c.opt.FS, dir, 0o700); err != nil {
+		return &fault.Error{Op: "make directory", Path: dir, Err: err}
+	}
+	return nil
+}
