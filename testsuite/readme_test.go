@@ -1,0 +1,107 @@
+package testsuite
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"forklift/testsuite/internal/harness"
+)
+
+// block matches a block of commands in README.md with the comment before it
+// that says where they are run.
+var block = regexp.MustCompile("(?s)(?:<!-- run: (top|repository) -->\n)?```(console|sh|shell|bash)\n(.*?)```")
+
+// readmeScripts collects the commands of README.md by the place where they run.
+func readmeScripts(t *testing.T, text string) map[string]string {
+	t.Helper()
+	scripts := map[string]string{"top": "set -eux\n", "repository": "set -eux\n"}
+	for _, m := range block.FindAllStringSubmatch(text, -1) {
+		if m[1] == "" || m[2] != "console" {
+			t.Errorf("README.md has commands that no test runs:\n%s", m[3])
+			continue
+		}
+		scripts[m[1]] += "(\n"
+		for line := range strings.Lines(m[3]) {
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				scripts[m[1]] += command
+			}
+		}
+		scripts[m[1]] += ")\n"
+	}
+	return scripts
+}
+
+// TestReadmeCommands runs every command of README.md, in order: those about
+// this repository in a copy of its build, the others in a repository like the
+// one that the text speaks about.
+func TestReadmeCommands(t *testing.T) {
+	top, err := harness.Top()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(top, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(world.root, "readme")
+	home, repo := filepath.Join(dir, "home"), filepath.Join(dir, "shop")
+	if err := harness.MakeHome(home); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"src/app.txt", "migrations/001"} {
+		file := filepath.Join(repo, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("version 1\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := environ(home)
+	env = append(env, "PATH="+world.bin+":"+world.pg+":"+os.Getenv("PATH"))
+	sh := func(where, name, script string) {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh", file)
+		cmd.Dir, cmd.Env = where, env
+		out, err := cmd.CombinedOutput()
+		t.Logf("%s", out)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	scripts := readmeScripts(t, string(text))
+	sh(repo, "prepare.sh", "set -eu\ngit init -q\ngit add -A\ngit commit -q -m first\n")
+	sh(top, "top.sh", scripts["top"])
+	sh(repo, "repository.sh", scripts["repository"]+"forklift teardown --yes\n")
+}
+
+// TestReadmeNamesEveryExitCode compares the text with the help of the program.
+func TestReadmeNamesEveryExitCode(t *testing.T) {
+	top, err := harness.Top()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(top, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, codes, found := strings.Cut(string(text), "Exit codes:")
+	codes, _, _ = strings.Cut(codes, "\n\n")
+	if !found {
+		t.Fatal("README.md does not tell the exit codes")
+	}
+	for _, code := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 130} {
+		if !regexp.MustCompile(fmt.Sprintf(`\b%d\b`, code)).MatchString(codes) {
+			t.Errorf("README.md does not tell exit code %d", code)
+		}
+	}
+}
