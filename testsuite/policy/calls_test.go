@@ -163,7 +163,9 @@ func TestNoShellIsGivenText(t *testing.T) {
 			case *ast.CallExpr:
 				list = e.Args
 			case *ast.CompositeLit:
-				list = e.Elts
+				if !f.test { // there it may be an example that must not run
+					list = e.Elts
+				}
 			}
 			for i := 1; i < len(list); i++ {
 				if shells[literal(list[i-1])] && literal(list[i]) == "-c" {
