@@ -291,3 +291,16 @@ func cmdAge(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 }
+
+// cmdMount: `mount DIR ARG...` is mount(8) with the directory first; what it
+// mounts is unmounted when the script ends. `! mount DIR` unmounts.
+func cmdMount(ts *testscript.TestScript, neg bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	if neg {
+		ts.Check(ts.Exec("umount", dir))
+		return
+	}
+	ts.Check(os.MkdirAll(filepath.Dir(dir), 0o755))
+	ts.Check(ts.Exec("mount", append(args[1:], dir)...))
+	ts.Defer(func() { _ = exec.Command("umount", "-l", dir).Run() })
+}

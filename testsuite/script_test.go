@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,6 +43,10 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(root)
+	// Scripts may act as another user, who must be able to get there.
+	if err := os.Chmod(root, 0o755); err != nil {
+		return 0, err
+	}
 	world.root, world.bin, world.proto = root, filepath.Join(root, "bin"), filepath.Join(root, "proto")
 	if world.pg, err = harness.PostgresBin(); err != nil {
 		return 0, err
@@ -111,6 +116,7 @@ func TestScripts(t *testing.T) {
 			"eventually": cmdEventually,
 			"put":        cmdPut,
 			"age":        cmdAge,
+			"mount":      cmdMount,
 		},
 		RequireUniqueNames: true,
 	})
@@ -150,6 +156,17 @@ func condition(name string) (bool, error) {
 	switch name {
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "mount":
+		return canMount(), nil
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
 }
+
+// canMount tries whether file systems can be mounted here.
+var canMount = sync.OnceValue(func() bool {
+	dir := filepath.Join(world.root, "mount")
+	if os.Mkdir(dir, 0o700) != nil || exec.Command("mount", "-t", "tmpfs", "none", dir).Run() != nil {
+		return false
+	}
+	return exec.Command("umount", dir).Run() == nil
+})
