@@ -11,7 +11,7 @@ import (
 
 func TestMachineRoundTrip(t *testing.T) {
 	for _, m := range []Machine{
-		{Store: "/home/u/.local/share/forklift", Project: "p1"},
+		{Store: "/data/forklift", Project: "p1"},
 		{Store: "/a b\"c", Project: "p", Seed: "base", Postgres: "/usr/lib/postgresql/17/bin"},
 	} {
 		got, err := ParseMachine(MachineName, m.Encode())

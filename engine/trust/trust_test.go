@@ -109,12 +109,12 @@ func TestText(t *testing.T) {
 	cfg := &config.File{
 		Commands: map[string][]string{
 			"verify": {"python3", "src/app.py"},
-			"evil":   {"sh", "-c", "a; b 'c'", "", "\x1b[2Kx", "it's\n", "\u202egnp", "ä", "a\"b\t"},
+			"evil":   {"sh", "-ec", "a; b 'c'", "", "\x1b[2Kx", "it's\n", "\u202egnp", "ä", "a\"b\t"},
 		},
 		Hooks: config.Hooks{Stop: []string{"make", "stop all"}},
 	}
 	want := "before the database is stopped:  make 'stop all'\n" +
-		`forklift run evil:  sh -c 'a; b '\''c'\''' '' $'\x1b[2Kx' $'it\'s\n' $'\u202egnp' 'ä' $'a"b\t'` + "\n" +
+		`forklift run evil:  sh -ec 'a; b '\''c'\''' '' $'\x1b[2Kx' $'it\'s\n' $'\u202egnp' 'ä' $'a"b\t'` + "\n" +
 		"forklift run verify:  python3 src/app.py\n"
 	if got := Text(cfg); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
