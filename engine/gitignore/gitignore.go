@@ -1,0 +1,99 @@
+// Package gitignore matches paths against patterns as gitignore(5) defines
+// them, for the `ignore` list of .forklift.json.
+//
+// It follows git's own rules, which the tests check against git itself: the
+// last pattern that matches decides, `!` takes back, a pattern with a slash in
+// front or in the middle is anchored at the top, one with a slash at the end
+// matches directories only, `**` crosses directories. What is below an
+// excluded directory is excluded, and `!` cannot bring it back. The libraries
+// that were looked at differ from git in `[!a]`, `[[:alpha:]]` and `a/**`.
+package gitignore
+
+import "strings"
+
+// pattern is one line, parsed.
+type pattern struct {
+	glob    string
+	negate  bool // takes back what earlier ones exclude
+	dirOnly bool // matches directories only
+	base    bool // without a slash: compared with the last element only
+}
+
+// Matcher holds a list of patterns. It does not change and may be used from
+// several goroutines.
+type Matcher struct{ patterns []pattern }
+
+// New makes a Matcher. Each string is a line of a .gitignore file; empty
+// lines and comments match nothing.
+func New(lines []string) *Matcher {
+	m := &Matcher{}
+	for _, line := range lines {
+		if p, ok := parse(line); ok {
+			m.patterns = append(m.patterns, p)
+		}
+	}
+	return m
+}
+
+// parse reads one line.
+func parse(line string) (pattern, bool) {
+	line = trimSpaces(strings.TrimSuffix(line, "\r"))
+	if line == "" || line[0] == '#' {
+		return pattern{}, false
+	}
+	var p pattern
+	if line[0] == '!' {
+		p.negate, line = true, line[1:]
+	}
+	if strings.HasSuffix(line, "/") {
+		p.dirOnly, line = true, line[:len(line)-1]
+	}
+	p.base = !strings.Contains(line, "/")
+	p.glob = strings.TrimPrefix(line, "/")
+	return p, true
+}
+
+// trimSpaces removes spaces at the end, unless a backslash protects them.
+func trimSpaces(line string) string {
+	end := 0
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case ' ':
+			continue
+		case '\\':
+			i++ // the next one counts, whatever it is
+		}
+		end = min(i+1, len(line))
+	}
+	return line[:end]
+}
+
+// Match reports whether the patterns exclude the path itself: relative,
+// slash-separated. What its directories are is not asked.
+func (m *Matcher) Match(path string, dir bool) bool {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	for i := len(m.patterns) - 1; i >= 0; i-- {
+		p := &m.patterns[i]
+		if p.dirOnly && !dir {
+			continue
+		}
+		if p.base && wild(p.glob, name, false) == match || !p.base && wild(p.glob, path, true) == match {
+			return !p.negate
+		}
+	}
+	return false
+}
+
+// Excluded reports whether the path, or a directory that it is in, is
+// excluded.
+func (m *Matcher) Excluded(path string, dir bool) bool {
+	if len(m.patterns) == 0 {
+		return false
+	}
+	for i := 0; i < len(path); i++ {
+		if path[i] == '/' && m.Match(path[:i], true) {
+			return true
+		}
+	}
+	return m.Match(path, dir)
+}
