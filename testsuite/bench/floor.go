@@ -21,7 +21,7 @@ const startDeadline = 20 * time.Second
 // the worktree's data directory, started and stopped in the fastest way there
 // is (postgres itself, watched through its pid file, stopped by SIGINT).
 func (l *lab) floor(rounds int) (figure, error) {
-	slots, err := filepath.Glob(filepath.Join(harness.Lookup(l.env, "XDG_DATA_HOME"), "forklift/store/branches/*/[ab]/PG_VERSION"))
+	slots, err := filepath.Glob(filepath.Join(harness.Lookup(l.env, "XDG_DATA_HOME"), "forklift/branches/*/[ab]/PG_VERSION"))
 	if err != nil || len(slots) != 1 {
 		return figure{}, fmt.Errorf("the data directory: %v %w", slots, err)
 	}

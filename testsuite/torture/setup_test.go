@@ -41,7 +41,7 @@ func TestSetupKilledAtEveryStep(t *testing.T) {
 				t.Fatal(d)
 			}
 			for _, dir := range []string{"worktrees", "branches"} {
-				entries, err := os.ReadDir(filepath.Join(p.root, "w/home/data/forklift/store", dir))
+				entries, err := os.ReadDir(filepath.Join(p.root, "w/home/data/forklift", dir))
 				if err != nil || len(entries) != 1 {
 					t.Fatalf("%s: %v %v, want one", dir, entries, err)
 				}

@@ -104,7 +104,7 @@ func (w *world) kill(t *testing.T, n int, argv ...string) (killed bool, step str
 // phase, and whether there is one.
 func (w *world) journal(t *testing.T) (phase string, there bool) {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(w.root, "w/home/data/forklift/store/worktrees/*/journal.json"))
+	names, err := filepath.Glob(filepath.Join(w.root, "w/home/data/forklift/worktrees/*/journal.json"))
 	if err != nil || len(names) > 1 {
 		t.Fatalf("journals: %v %v", names, err)
 	}
