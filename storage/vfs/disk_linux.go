@@ -41,11 +41,18 @@ func openBeneath(fd int, dir string) (int, error) {
 
 // chmodat sets permission bits without following a link.
 func chmodat(dir int, name string, mode uint32) error {
-	// fchmodat2 is Linux 6.6; EOPNOTSUPP means an older one, or a link.
+	// fchmodat2 is Linux 6.6; EOPNOTSUPP means an older one, or a link, EPERM
+	// also a container that forbids it.
 	err := unix.Fchmodat(dir, name, mode, unix.AT_SYMLINK_NOFOLLOW)
-	if err != syscall.EOPNOTSUPP && err != syscall.EPERM {
-		return err
+	if err == syscall.EOPNOTSUPP || err == syscall.EPERM {
+		return chmodProc(dir, name, mode)
 	}
+	return err
+}
+
+// chmodProc is chmodat for older kernels: it pins what the name is and
+// changes that through /proc.
+func chmodProc(dir int, name string, mode uint32) error {
 	fd, err := openat(dir, name, pathFlags, 0)
 	if err != nil {
 		return err
@@ -61,20 +68,23 @@ func chmodat(dir int, name string, mode uint32) error {
 	return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode)
 }
 
-// syncReports says once whether syncfs reports errors (Linux 5.8).
+// syncReports says once whether syncfs reports errors here.
 var syncReports = sync.OnceValue(func() bool {
 	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return false
-	}
-	release := strings.SplitN(unix.ByteSliceToString(u.Release[:]), ".", 3)
-	if len(release) < 2 {
-		return false
-	}
-	major, err1 := strconv.Atoi(release[0])
-	minor, err2 := strconv.Atoi(release[1])
-	return err1 == nil && err2 == nil && (major > 5 || major == 5 && minor >= 8)
+	return unix.Uname(&u) == nil && releaseReports(unix.ByteSliceToString(u.Release[:]))
 })
+
+// releaseReports says whether syncfs of a kernel release reports errors: from
+// Linux 5.8 on (its manual page).
+func releaseReports(release string) bool {
+	parts := strings.SplitN(release, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	major, majorErr := strconv.Atoi(parts[0])
+	minor, minorErr := strconv.Atoi(parts[1])
+	return majorErr == nil && minorErr == nil && (major > 5 || major == 5 && minor >= 8)
+}
 
 func syncfs(fd int) error {
 	if !syncReports() {

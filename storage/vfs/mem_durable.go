@@ -1,9 +1,6 @@
 package vfs
 
-import (
-	"slices"
-	"syscall"
-)
+import "syscall"
 
 // memKey is an entry of a directory.
 type memKey struct {
@@ -58,7 +55,7 @@ func (m *Mem) enact(changes ...memChange) {
 	}
 	for _, c := range changes {
 		m.setEntry(c)
-		if !slices.Contains(c.dir.ops, op) {
+		if n := len(c.dir.ops); n == 0 || c.dir.ops[n-1] != op {
 			c.dir.ops = append(c.dir.ops, op)
 		}
 		if c.node != nil && c.node.typ.IsDir() {
