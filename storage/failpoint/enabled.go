@@ -17,6 +17,7 @@ type counter struct {
 	depth     int // of Bulk brackets
 	bulkCount uint
 	kill      int
+	interrupt int
 	countFile string
 	trace     bool
 }
@@ -24,7 +25,8 @@ type counter struct {
 func init() {
 	c := &counter{countFile: os.Getenv("FORKLIFT_FAILPOINT_COUNT"), trace: os.Getenv("FORKLIFT_FAILPOINT_TRACE") != ""}
 	c.kill, _ = strconv.Atoi(os.Getenv("FORKLIFT_FAILPOINT_KILL"))
-	if c.kill == 0 && c.countFile == "" && !c.trace {
+	c.interrupt, _ = strconv.Atoi(os.Getenv("FORKLIFT_FAILPOINT_INTERRUPT"))
+	if c.kill == 0 && c.interrupt == 0 && c.countFile == "" && !c.trace {
 		return
 	}
 	hit, bulk, report = c.hit, c.bulk, c.report
@@ -42,6 +44,9 @@ func (c *counter) hit(op, path string) {
 	c.count++
 	if c.trace {
 		fmt.Fprintf(os.Stderr, "failpoint %d: %s %s\n", c.count, op, path)
+	}
+	if c.count == c.interrupt {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 	}
 	if c.count == c.kill {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
