@@ -23,20 +23,20 @@ func PlacesOf(environ []string, goos string) (Places, error) {
 	var p Places
 	if filepath.IsAbs(home) {
 		p = Places{
-			Store: filepath.Join(home, ".local/share/forklift/store"),
+			Store: filepath.Join(home, ".local/share/forklift"),
 			State: filepath.Join(home, ".local/state/forklift"),
 			Cache: filepath.Join(home, ".cache/forklift"),
 		}
 		if goos == "darwin" {
 			p = Places{
-				Store: filepath.Join(home, "Library/Application Support/forklift/store"),
-				State: filepath.Join(home, "Library/Application Support/forklift/state"),
+				Store: filepath.Join(home, "Library/Application Support/forklift"),
+				State: filepath.Join(home, "Library/Application Support/forklift-state"),
 				Cache: filepath.Join(home, "Library/Caches/forklift"),
 			}
 		}
 	}
 	if data != "" {
-		p.Store = filepath.Join(data, "forklift/store")
+		p.Store = filepath.Join(data, "forklift")
 	}
 	if state != "" {
 		p.State = filepath.Join(state, "forklift")

@@ -71,6 +71,7 @@ type Verb struct {
 	Near     []string // what people may call it instead; only for "did you mean"
 	Worktree bool     // acts on the worktree of Env.Dir
 	ReadOnly bool     // changes nothing
+	Alone    bool     // needs neither Env.Engine nor Env.Postgres
 	Fields   []Field  // from the Request struct
 
 	request, result reflect.Type

@@ -23,7 +23,7 @@ type VersionResult struct {
 }
 
 var versionVerb = NewVerb(Verb{
-	Name: "version", Group: GroupMachine, ReadOnly: true,
+	Name: "version", Group: GroupMachine, ReadOnly: true, Alone: true,
 	Short:    "Print the version of forklift",
 	Examples: []Example{{"forklift version", ""}},
 }, ShowVersion)

@@ -76,6 +76,9 @@ func wantsJSON(args []string) bool {
 // run runs a verb and prints its result.
 func (a *app) run(ctx context.Context, v *commands.Verb, request any) error {
 	env, err := a.env()
+	if err == nil && !v.Alone {
+		env, err = a.wire(env)
+	}
 	if err != nil {
 		return err
 	}
@@ -95,7 +98,7 @@ func (a *app) run(ctx context.Context, v *commands.Verb, request any) error {
 	return a.print(v, result)
 }
 
-// env is what a verb gets.
+// env is what a verb gets, without what wire adds.
 func (a *app) env() (commands.Env, error) {
 	dir, err := a.workingDir()
 	if err != nil {
@@ -115,7 +118,7 @@ func (a *app) env() (commands.Env, error) {
 	if a.term.in && a.term.out {
 		env.Lines = func() commands.LineReader { return newLineEditor(a.in, a.out) }
 	}
-	return a.wire(env)
+	return env, nil
 }
 
 // workingDir is the absolute directory that the verb is asked for in.

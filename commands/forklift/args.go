@@ -107,7 +107,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
 	}
-	e := &fault.Error{Op: "read flags", Kind: fault.Usage, Err: err, Hint: fmt.Sprintf("See %q.", cmd.CommandPath()+" --help")}
+	e := &fault.Error{Kind: fault.Usage, Err: err, Hint: fmt.Sprintf("See %q.", cmd.CommandPath()+" --help")}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		name := unknown.GetSpecifiedName()

@@ -25,7 +25,7 @@ type CompletionResult struct {
 // completionVerb is the one verb that only a command line can have.
 func (a *app) completionVerb() *commands.Verb {
 	return commands.NewVerb(commands.Verb{
-		Name: "completion", Group: commands.GroupMachine, ReadOnly: true,
+		Name: "completion", Group: commands.GroupMachine, ReadOnly: true, Alone: true,
 		Short: "Print the completion script of a shell",
 		Long: `Prints a script that completes verbs, flags and the names of checkpoints, worktrees
 and seeds.`,
@@ -92,6 +92,9 @@ func (a *app) completeField(f commands.Field) completeFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		env, err := a.env()
+		if err == nil {
+			env, err = a.wire(env)
+		}
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

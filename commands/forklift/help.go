@@ -23,7 +23,7 @@ const rootExamples = `EXAMPLES
 `
 
 const rootEnvironment = `ENVIRONMENT
-  FORKLIFT_STORE   the store of new projects (default: forklift/store in the user's data directory)
+  FORKLIFT_STORE   the store of new projects (default: forklift in the user's data directory)
   FORKLIFT_PG_BIN  the directory of the PostgreSQL programs to use
   NO_COLOR         print no colours
 `

@@ -20,7 +20,7 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 		if i.Forward {
 			way = "finishes it"
 		}
-		p.line("%s", p.paint(red, fmt.Sprintf("INTERRUPTED: %s of %s, %s", plain(i.Verb), plain(i.Target), p.ago(i.Since))))
+		p.line("%s", p.paint(red, fmt.Sprintf("interrupted: %s of %s, %s", plain(i.Verb), plain(i.Target), p.ago(i.Since))))
 		p.line("  \"forklift recover\" %s; until then commands and changes are refused", way)
 	}
 	if op := r.Operation; op != nil {
@@ -44,7 +44,9 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 	if !r.Trusted {
 		p.row("trust", "the commands of .forklift.json are not approved; see forklift trust")
 	}
-	p.warnings = append(p.warnings, r.Problems...)
+	for _, problem := range r.Problems {
+		p.row("problem", "%s", p.paint(yellow, plain(problem)))
+	}
 }
 
 func statusFiles(p *printer, r *commands.StatusResult) {

@@ -100,7 +100,7 @@ func unknownVerb(cmd *cobra.Command, word string) error {
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
 		hint = fmt.Sprintf("Did you mean %s?", strings.Join(near, " or "))
 	}
-	return &fault.Error{Op: "find verb", Path: word, Kind: fault.Usage, Err: fmt.Errorf("%s has no verb %q", cmd.CommandPath(), word), Hint: hint}
+	return &fault.Error{Kind: fault.Usage, Err: fmt.Errorf("%s has no verb %q", cmd.CommandPath(), word), Hint: hint}
 }
 
 // command makes the command of a verb.
