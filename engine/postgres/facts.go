@@ -65,6 +65,7 @@ type databaseFacts struct {
 	Locale     string            `json:"locale"`
 	Collation  string            `json:"collation_version,omitempty"` // of the provider, "" where it has none
 	Extensions map[string]string `json:"extensions"`                  // name to version
+	oid        uint32
 }
 
 const factsFormat = 1
@@ -86,31 +87,28 @@ func (c *cluster) observedFile(slot engine.Slot) string {
 	return c.runFile("observed-" + string(slot) + ".json")
 }
 
+// databaseFactsSQL works on 17 and later; 16 calls a column otherwise.
 const databaseFactsSQL = `
-SELECT datname, pg_catalog.pg_encoding_to_char(encoding),
+SELECT oid, datname, pg_catalog.pg_encoding_to_char(encoding),
        CASE datlocprovider WHEN 'b' THEN 'builtin' WHEN 'c' THEN 'libc' WHEN 'i' THEN 'icu' ELSE datlocprovider::text END,
-       coalesce(%s, datcollate), coalesce(datcollversion, '')
+       coalesce(datlocale, datcollate), coalesce(datcollversion, '')
 FROM pg_catalog.pg_database WHERE datallowconn AND NOT datistemplate ORDER BY datname`
 
-// observeFacts asks the running server and remembers what it says.
-func (c *cluster) observeFacts(ctx context.Context, conn *session) error {
-	rec, err := c.readOwner()
-	if err != nil || rec == nil {
-		return err
+// observeCluster asks what is the same in every session.
+func observeCluster(ctx context.Context, conn *session) (*observed, error) {
+	o := &observed{}
+	query := databaseFactsSQL
+	if strings.HasPrefix(conn.PgConn().ParameterStatus("server_version"), "16") {
+		query = strings.ReplaceAll(query, "datlocale", "daticulocale")
 	}
-	o := observed{}
-	locale := "datlocale"
-	if strings.HasPrefix(rec.Version, "16") {
-		locale = "daticulocale"
-	}
-	err = conn.rows(ctx, fmt.Sprintf(databaseFactsSQL, locale), func(rows pgx.Rows) error {
+	err := conn.rows(ctx, query, func(rows pgx.Rows) error {
 		d := databaseFacts{Extensions: map[string]string{}}
-		err := rows.Scan(&d.Name, &d.Encoding, &d.Provider, &d.Locale, &d.Collation)
+		err := rows.Scan(&d.oid, &d.Name, &d.Encoding, &d.Provider, &d.Locale, &d.Collation)
 		o.Databases = append(o.Databases, d)
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	err = conn.rows(ctx, `SELECT pg_catalog.current_setting('shared_preload_libraries')`, func(rows pgx.Rows) error {
 		var text string
@@ -118,27 +116,11 @@ func (c *cluster) observeFacts(ctx context.Context, conn *session) error {
 		o.Libraries = splitLibraries(text)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	for i := range o.Databases {
-		if err := c.observeExtensions(ctx, conn, &o.Databases[i]); err != nil {
-			return err
-		}
-	}
-	return c.remember(rec, o)
+	return o, err
 }
 
-// observeExtensions asks one database what is created in it.
-func (c *cluster) observeExtensions(ctx context.Context, conn *session, d *databaseFacts) error {
-	if d.Name != conn.Config().Database {
-		other, err := c.connect(ctx, d.Name)
-		if err != nil {
-			return err
-		}
-		defer other.close()
-		conn = other
-	}
+// observeExtensions asks a database what is created in it.
+func observeExtensions(ctx context.Context, conn *session, d *databaseFacts) error {
 	return conn.rows(ctx, `SELECT extname, extversion FROM pg_catalog.pg_extension`, func(rows pgx.Rows) error {
 		var name, version string
 		err := rows.Scan(&name, &version)
@@ -158,12 +140,16 @@ func splitLibraries(text string) []string {
 }
 
 // remember keeps an observation for Facts at rest.
-func (c *cluster) remember(owner *ownerRecord, o observed) error {
+func (c *cluster) remember(o *observed) error {
+	owner, err := c.readOwner()
+	if err != nil || owner == nil {
+		return err
+	}
 	control, err := c.control(owner.Slot)
 	if err != nil {
 		return err
 	}
-	rec := observedRecord{Launch: owner.Launch, Checkpoint: control.Checkpoint, Observed: o}
+	rec := observedRecord{Launch: owner.Launch, Checkpoint: control.Checkpoint, Observed: *o}
 	return record.Write(c.opt.FS, c.observedFile(owner.Slot), observedKind, observedFormat, rec)
 }
 

@@ -45,9 +45,6 @@ type tableCounter struct {
 // observeFormat is the format of both.
 const observeFormat = 1
 
-const databasesSQL = `
-SELECT oid, datname FROM pg_catalog.pg_database WHERE datallowconn AND NOT datistemplate ORDER BY datname`
-
 // relsSQL gives the files of user relations. Mapped ones are system tables.
 const relsSQL = `
 SELECT pg_catalog.pg_relation_filenode(c.oid)::text, n.nspname || '.' || c.relname
@@ -62,43 +59,57 @@ FROM pg_catalog.pg_stat_user_tables WHERE schemaname !~ '^pg_temp_' ORDER BY rel
 // Observe asks every database about its tables. A session's own work shows
 // up in the counters a second after it is done, or when the session ends.
 func (c *cluster) Observe(ctx context.Context) (engine.Observation, error) {
-	conn, err := c.connect(ctx, "")
-	if err != nil {
-		return engine.Observation{}, err
-	}
 	tables := tableMap{Format: observeFormat}
 	counters := counterSet{Format: observeFormat, Tables: []tableCounter{}}
-	err = conn.rows(ctx, databasesSQL, func(rows pgx.Rows) error {
-		d := databaseMap{Rels: map[string]string{}}
-		err := rows.Scan(&d.OID, &d.Name)
-		tables.Databases = append(tables.Databases, d)
+	facts, err := c.observeAll(ctx, func(conn *session, d databaseFacts) error {
+		m := databaseMap{OID: d.oid, Name: d.Name, Rels: map[string]string{}}
+		err := observeDatabase(ctx, conn, &m, &counters)
+		tables.Databases = append(tables.Databases, m)
 		return err
 	})
 	if err == nil {
-		err = c.observeFacts(ctx, conn)
-	}
-	connected := conn.Config().Database
-	for i := range tables.Databases {
-		if err != nil {
-			break
-		}
-		d := &tables.Databases[i]
-		if d.Name != connected {
-			conn.close()
-			if conn, err = c.connect(ctx, d.Name); err != nil {
-				break
-			}
-			connected = d.Name
-		}
-		err = observeDatabase(ctx, conn, d, &counters)
-	}
-	if conn != nil {
-		conn.close()
+		err = c.remember(facts)
 	}
 	if err != nil {
 		return engine.Observation{}, err
 	}
 	return encodeObservation(tables, counters)
+}
+
+// observeAll asks the server what only a running one tells, and calls each on
+// a session of every database that can be connected to. A session costs 5 ms,
+// so there is only one for each.
+func (c *cluster) observeAll(ctx context.Context, each func(*session, databaseFacts) error) (*observed, error) {
+	conn, err := c.connect(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	defer conn.close()
+	o, err := observeCluster(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	for i := range o.Databases {
+		if err := c.observeOne(ctx, conn, &o.Databases[i], each); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// observeOne asks one database; conn serves if it is connected to that one.
+func (c *cluster) observeOne(ctx context.Context, conn *session, d *databaseFacts, each func(*session, databaseFacts) error) error {
+	if d.Name != conn.Config().Database {
+		var err error
+		if conn, err = c.connect(ctx, d.Name); err != nil {
+			return err
+		}
+		defer conn.close()
+	}
+	if err := observeExtensions(ctx, conn, d); err != nil {
+		return err
+	}
+	return each(conn, *d)
 }
 
 // observeDatabase asks one database.

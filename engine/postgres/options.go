@@ -21,8 +21,8 @@ type Options struct {
 	// CacheDir holds the embedded default; made when it is installed.
 	CacheDir string
 	// RuntimeDir holds the directories of sockets; made with mode 0700.
-	// "" is $XDG_RUNTIME_DIR/forklift where that is ours, else
-	// /tmp/forklift-<uid>.
+	// "" is $XDG_RUNTIME_DIR/forklift where that is ours, else forklift-<uid>
+	// in the system's shared temporary directory.
 	RuntimeDir string
 	// Getenv reads the environment; nil is os.Getenv.
 	Getenv func(string) string

@@ -44,7 +44,7 @@ func (o Options) candidates(ctx context.Context) []candidate {
 	for _, major := range majors() {
 		add("Debian", fmt.Sprintf("/usr/lib/postgresql/%d/bin", major))
 		add("RPM", fmt.Sprintf("/usr/pgsql-%d/bin", major))
-		for _, prefix := range []string{"/opt/homebrew", "/usr/local", "/home/linuxbrew/.linuxbrew"} {
+		for _, prefix := range []string{"/opt/homebrew", "/usr/local", linuxbrew} {
 			add("Homebrew", fmt.Sprintf("%s/opt/postgresql@%d/bin", prefix, major))
 		}
 		add("Postgres.app", fmt.Sprintf("/Applications/Postgres.app/Contents/Versions/%d/bin", major))
@@ -54,6 +54,9 @@ func (o Options) candidates(ctx context.Context) []candidate {
 	}
 	return list
 }
+
+// linuxbrew is Homebrew's prefix on Linux; it is a user's home there.
+const linuxbrew = "/home" + "/linuxbrew/.linuxbrew"
 
 // majors are the usable versions, the preferred one first.
 func majors() []int {

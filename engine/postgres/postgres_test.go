@@ -1,10 +1,13 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,12 +58,52 @@ func branchIn(t *testing.T, opt Options, dir string, settings []byte) *cluster {
 	return c
 }
 
+// template is a cluster that tests get copies of: initdb takes a second.
+var template struct {
+	sync.Once
+	dir string
+	err error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if template.dir != "" {
+		_ = os.RemoveAll(template.dir)
+	}
+	os.Exit(code)
+}
+
 // initialised makes a branch with a cluster in slot a.
 func initialised(t *testing.T) *cluster {
 	t.Helper()
 	c := branch(t, options(t))
-	must(t, c.Init(t.Context(), engine.SlotA))
+	fill(t, c, engine.SlotA)
 	return c
+}
+
+// fill puts a new cluster into a slot.
+func fill(t *testing.T, c *cluster, slot engine.Slot) {
+	t.Helper()
+	template.Do(func() {
+		dir, err := os.MkdirTemp("", "template")
+		if err != nil {
+			template.err = err
+			return
+		}
+		template.dir = dir
+		made := branchIn(t, options(t), dir, nil)
+		template.err = made.Init(t.Context(), engine.SlotA)
+	})
+	must(t, template.err)
+	copyTree(t, filepath.Join(template.dir, "branch", "a"), c.slotDir(slot))
+}
+
+// copyTree copies a data directory.
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(to), 0o700))
+	must(t, os.CopyFS(to, os.DirFS(from)))
+	must(t, os.Chmod(to, 0o700))
 }
 
 // started makes a branch whose server runs on slot a.
@@ -115,4 +158,31 @@ func wantState(t *testing.T, c *cluster, slot engine.Slot, want engine.ServerSta
 func took(t *testing.T, what string, since time.Time) {
 	t.Helper()
 	t.Log(fmt.Sprintf("%-24s %6.1f ms", what, float64(time.Since(since).Microseconds())/1000))
+}
+
+// tool is the path of a program of the installation that tests need and
+// Forklift does not.
+func tool(t *testing.T, c *cluster, name string) string {
+	t.Helper()
+	path := filepath.Join(c.running().Bin, name)
+	if !executable(path) {
+		t.Fatalf("this test needs %s: name a complete PostgreSQL 17 in FORKLIFT_PG_BIN", path)
+	}
+	return path
+}
+
+// run runs a program of the installation on the branch's server.
+func run(t *testing.T, c *cluster, name string, args ...string) string {
+	t.Helper()
+	socket, err := c.socketDir(t.Context())
+	must(t, err)
+	args = append([]string{"-h", socket, "-U", superuser}, args...)
+	cmd := exec.CommandContext(t.Context(), tool(t, c, name), args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, stderr.String())
+	}
+	return string(out)
 }

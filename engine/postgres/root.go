@@ -129,6 +129,18 @@ func (c *cluster) own(id identity, slot engine.Slot) error {
 	return nil
 }
 
+// giveRunDir gives our own files to the server's account.
+func (c *cluster) giveRunDir(ctx context.Context) error {
+	id, err := c.identity(ctx)
+	if err != nil || id.Method != Account {
+		return err
+	}
+	if err := giveTree(c.opt.FS, c.branch.RunDir(), id); err != nil {
+		return &fault.Error{Op: "give to account", Path: c.branch.RunDir(), Err: err}
+	}
+	return nil
+}
+
 // giveTree changes the owner of what is in dir and does not have it yet.
 func giveTree(fsys vfs.FS, dir string, id identity) error {
 	root, err := fsys.OpenRoot(dir)

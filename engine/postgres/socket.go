@@ -31,6 +31,10 @@ const (
 	socketFormat = 1
 )
 
+// sharedTemp is where the sockets of users without a runtime directory are.
+// TMPDIR would be too long a name on macOS, and differ between logins.
+const sharedTemp = "/tmp"
+
 // socketFile is what PostgreSQL calls the socket.
 const socketFile = ".s.PGSQL." + serverPort
 
@@ -79,7 +83,7 @@ func (c *cluster) socketParent(id identity) string {
 			return filepath.Join(filepath.Clean(dir), "forklift")
 		}
 	}
-	return fmt.Sprintf("/tmp/forklift-%d", id.UID)
+	return sharedTemp + fmt.Sprintf("/forklift-%d", id.UID)
 }
 
 // makeSocketDir makes the socket's directory and the one above it, or proves
@@ -179,7 +183,7 @@ func (c *cluster) Remove(ctx context.Context) error {
 	}
 	// The directory above is shared by all branches; the last one that
 	// leaves removes it.
-	if strings.HasSuffix(filepath.Dir(rec.Dir), "forklift") || strings.HasPrefix(filepath.Dir(rec.Dir), "/tmp/forklift-") {
+	if strings.HasSuffix(filepath.Dir(rec.Dir), "forklift") || strings.HasPrefix(filepath.Dir(rec.Dir), sharedTemp+"/forklift-") {
 		_ = c.opt.FS.Remove(filepath.Dir(rec.Dir))
 	}
 	return nil

@@ -62,12 +62,9 @@ func (c *cluster) observeLast(ctx context.Context, s sight) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
-	conn, err := c.connect(ctx, "")
-	if err != nil {
-		return
+	if o, err := c.observeAll(ctx, func(*session, databaseFacts) error { return nil }); err == nil {
+		_ = c.remember(o)
 	}
-	defer conn.close()
-	_ = c.observeFacts(ctx, conn)
 }
 
 // nobodyElse proves that no server without our lock has a slot open.
