@@ -20,11 +20,7 @@ func MkdirAll(fsys vfs.FS, dir string, perm fs.FileMode) error {
 	info, err := fsys.Lstat(dir)
 	switch {
 	case err == nil && info.IsSymlink():
-		// On the whole disk a link in the way is followed, as in all names.
-		if _, err := fsys.ReadDir(dir + "/."); err != nil {
-			return &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
-		}
-		return nil
+		return fsys.SyncDir(dir) // ENOTDIR unless it leads to a directory
 	case err == nil && !info.IsDir():
 		return &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
 	case err == nil:

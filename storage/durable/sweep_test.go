@@ -250,10 +250,11 @@ func TestPowerCuts(t *testing.T) {
 
 // TestErrors lets every call of every scenario fail, once and for good.
 func TestErrors(t *testing.T) {
-	rules := []vfs.Rule{{Err: syscall.EIO}, {Err: syscall.ENOSPC, Sticky: true}, {Err: &vfs.ShortWrite{Err: syscall.ENOSPC}}}
+	all := func(vfs.Call) bool { return true }
+	rules := []vfs.Rule{{Err: syscall.EIO}, {Err: syscall.EIO, Match: all}, {Err: syscall.ENOSPC, Sticky: true}, {Err: &vfs.ShortWrite{Err: syscall.ENOSPC}}}
 	for _, s := range scenarios {
 		for _, rule := range rules {
-			t.Run(fmt.Sprintf("%s/%v/%v", s.name, rule.Err, rule.Sticky), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%v/sticky=%v/reads=%v", s.name, rule.Err, rule.Sticky, rule.Match != nil), func(t *testing.T) {
 				for n := 1; ; n++ {
 					m := s.start(t)
 					rule.Nth = n
@@ -272,7 +273,8 @@ func TestErrors(t *testing.T) {
 						return
 					}
 					errno := errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC)
-					if !errno && !(err == nil && failed[0].Op == vfs.OpRemove) {
+					harmless := err == nil && (failed[0].Op == vfs.OpRemove || failed[0].Op == vfs.OpLstat)
+					if !errno && !harmless {
 						t.Fatalf("%v failed with %v", failed[0], err)
 					}
 					if !s.allowed(state) {

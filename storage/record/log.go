@@ -5,16 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
+	"os"
 
 	"forklift/storage/durable"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
 )
 
-// MaxLogBytes is the size up to which AppendLine reads a log to find its
-// torn end.
-const MaxLogBytes = 256 << 20
+// MaxLineBytes is the longest last line of a log that AppendLine looks at;
+// a longer one cannot be a record of a log.
+const MaxLineBytes = 16 << 20
+
+// tailBytes is how much of a log's end is read at first.
+const tailBytes = 4 << 10
 
 // AppendLine adds a record at the end of the log name, which it makes when
 // it is absent. Writers of one log must exclude each other.
@@ -36,26 +42,45 @@ func AppendLine(fsys vfs.FS, name, kind string, format int, v any) error {
 // cutTorn removes a torn last line. Only the last one can be torn, because
 // the one before was durable before it was begun.
 func cutTorn(fsys vfs.FS, name, kind string) error {
-	data, err := durable.ReadFile(fsys, name, MaxLogBytes)
-	if errors.Is(err, fs.ErrNotExist) {
+	last, size, err := lastLine(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(last) == 0 {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	last := data[lastLine(data):]
-	if len(last) == 0 {
+	if _, err := open(last, kind, math.MaxInt); !errors.Is(err, errTorn) {
 		return nil
 	}
-	if _, err := open(last, kind, int(^uint(0)>>1)); !errors.Is(err, errTorn) {
-		return nil
-	}
-	return durable.Truncate(fsys, name, int64(len(data)-len(last)))
+	return durable.Truncate(fsys, name, size-int64(len(last)))
 }
 
-// lastLine is where the last line begins, one without a newline included.
-func lastLine(data []byte) int {
-	return bytes.LastIndexByte(bytes.TrimSuffix(data, []byte("\n")), '\n') + 1
+// lastLine reads the last line of a file, with or without a newline at its
+// end, and the size of the file.
+func lastLine(fsys vfs.FS, name string) (line []byte, size int64, err error) {
+	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	for n := int64(tailBytes); ; n *= 8 {
+		n = min(n, info.Size, MaxLineBytes+1)
+		tail := make([]byte, n)
+		if _, err := f.ReadAt(tail, info.Size-n); err != nil && err != io.EOF {
+			return nil, 0, err
+		}
+		start := bytes.LastIndexByte(bytes.TrimSuffix(tail, []byte("\n")), '\n') + 1
+		if start > 0 || n == info.Size {
+			return tail[start:], info.Size, nil
+		}
+		if n > MaxLineBytes {
+			return nil, 0, &fault.Error{Op: "read log", Path: name, Kind: fault.Corrupt, Err: fmt.Errorf("a line of more than %d bytes", MaxLineBytes)}
+		}
+	}
 }
 
 // ReadLines gives the bodies of the log name to fn, in order; fn's error

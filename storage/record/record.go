@@ -12,6 +12,9 @@
 //
 // Records live in a file of their own ([Write], [Create], [Read]) or in a
 // log, one per line ([AppendLine], [ReadLines]). All files have mode 0600.
+//
+// JSON strings cannot hold bytes that are not UTF-8: what may have any bytes,
+// such as the path of a source file, is a []byte in the body.
 package record
 
 import (

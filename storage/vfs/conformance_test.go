@@ -344,7 +344,6 @@ func TestLinks(t *testing.T) {
 		p.ok(p.Symlink("d", p.at("l")))
 		p.fails(errOf2(p.ReadDir(p.at("l"))), syscall.ELOOP, syscall.ENOTDIR)
 		p.fails(errOf2(p.OpenRoot(p.at("l"))), syscall.ELOOP, syscall.ENOTDIR)
-		p.fails(p.SyncDir(p.at("l")), syscall.ELOOP, syscall.ENOTDIR)
 		p.fails(errOf2(p.Readlink(p.at("d"))), syscall.EINVAL)
 		p.fails(errOf2(p.Readlink(p.at("no"))), fs.ErrNotExist)
 		p.ok(p.Link(p.at("l"), p.at("l2"))) // a second name of the link itself
@@ -470,6 +469,18 @@ func TestSync(t *testing.T) {
 			p.ok(err)
 		}
 		p.fails(p.SyncFS(p.at("no")), fs.ErrNotExist)
+		p.ok(p.Mkdir(p.at("d"), 0o700))
+		p.ok(p.Symlink("d", p.at("l")))
+		p.ok(p.Symlink("f", p.at("lf")))
+		if p.dir != "" {
+			p.ok(p.SyncDir(p.at("l")))
+			_, err := p.Space(p.at("l"))
+			p.ok(err)
+			p.fails(p.SyncDir(p.at("lf")), syscall.ENOTDIR)
+		} else {
+			p.fails(p.SyncDir(p.at("l")), syscall.ELOOP, syscall.ENOTDIR)
+			p.fails(p.SyncDir(p.at("lf")), syscall.ELOOP, syscall.ENOTDIR)
+		}
 	})
 }
 

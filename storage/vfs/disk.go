@@ -119,30 +119,30 @@ func walkBeneath(fd int, dir string) (int, error) {
 }
 
 // on makes one call at the place of name and wraps its error.
-func (d *disk) on(op, name string, call func(fd int, base string) error) error {
+func (d *disk) on(op Op, name string, call func(fd int, base string) error) error {
 	p, err := d.at(name)
 	if err == nil {
 		err = retry(func() error { return call(p.fd, p.base) })
 		p.release()
 	}
-	return pathError(op, name, err)
+	return pathError(string(op), name, err)
 }
 
 // onTwo makes one call at the places of two names.
-func (d *disk) onTwo(op, a, b string, call func(afd int, abase string, bfd int, bbase string) error) error {
+func (d *disk) onTwo(op Op, a, b string, call func(afd int, abase string, bfd int, bbase string) error) error {
 	p, err := d.at(a)
 	if err != nil {
-		return pathError(op, a, err)
+		return pathError(string(op), a, err)
 	}
 	defer p.release()
 	q, err := d.at(b)
 	if err != nil {
-		return pathError(op, b, err)
+		return pathError(string(op), b, err)
 	}
 	defer q.release()
 	err = retry(func() error { return call(p.fd, p.base, q.fd, q.base) })
 	if err != nil {
-		return &fs.PathError{Op: op, Path: a, Err: fmt.Errorf("to %s: %w", b, err)}
+		return &fs.PathError{Op: string(op), Path: a, Err: fmt.Errorf("to %s: %w", b, err)}
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func openat(dir int, name string, flags int, perm uint32) (fd int, err error) {
 // OpenRoot opens a directory as a Root.
 func (d *disk) OpenRoot(name string) (Root, error) {
 	r := &diskRoot{disk{root: &handle{fd: -1}}}
-	err := d.on("openroot", name, func(dir int, base string) (err error) {
+	err := d.on(OpOpenRoot, name, func(dir int, base string) (err error) {
 		r.root.fd, err = openat(dir, base, dirFlags, 0)
 		return err
 	})

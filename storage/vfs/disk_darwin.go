@@ -32,6 +32,18 @@ func chmodat(dir int, name string, mode uint32) error {
 	return unix.Fchmodat(dir, name, mode, unix.AT_SYMLINK_NOFOLLOW)
 }
 
+// fsync makes a file or directory durable; fsync(2) would stop at the disk's
+// own cache.
+func fsync(fd int) error {
+	return retry(func() error {
+		_, err := unix.FcntlInt(uintptr(fd), unix.F_FULLFSYNC, 0)
+		if err == syscall.ENOTSUP {
+			return unix.Fsync(fd) // not asked again: this file system has no such call
+		}
+		return err
+	})
+}
+
 // syncfs is not there: sync(2) neither waits nor reports errors.
 func syncfs(int) error { return errors.ErrUnsupported }
 

@@ -86,6 +86,12 @@ func releaseReports(release string) bool {
 	return majorErr == nil && minorErr == nil && (major > 5 || major == 5 && minor >= 8)
 }
 
+// fsync makes a file or directory durable.
+func fsync(fd int) error {
+	return retry(func() error { return unix.Fsync(fd) })
+}
+
+// syncfs makes a file system durable.
 func syncfs(fd int) error {
 	if !syncReports() {
 		return errors.ErrUnsupported
@@ -167,7 +173,7 @@ func xattrPath(dir int, base string) string {
 
 // Xattrs reads the "user." attributes.
 func (d *disk) Xattrs(name string) (list []Xattr, err error) {
-	err = d.on("xattrs", name, func(dir int, base string) error {
+	err = d.on(OpXattrs, name, func(dir int, base string) error {
 		path := xattrPath(dir, base)
 		names, err := xattrCall(func(b []byte) (int, error) { return unix.Llistxattr(path, b) })
 		if err == syscall.ENOTSUP {
@@ -220,7 +226,7 @@ func (d *disk) SetXattr(name string, x Xattr) error {
 		return pathError("setxattr", name, fs.ErrInvalid)
 	}
 	hit(OpSetXattr, name)
-	return d.on("setxattr", name, func(dir int, base string) error {
+	return d.on(OpSetXattr, name, func(dir int, base string) error {
 		return unix.Lsetxattr(xattrPath(dir, base), x.Name, x.Value, 0)
 	})
 }

@@ -12,7 +12,7 @@ import (
 // Mkdir makes a directory; the umask is undone.
 func (d *disk) Mkdir(name string, perm fs.FileMode) error {
 	hit(OpMkdir, name)
-	return d.on("mkdir", name, func(dir int, base string) error {
+	return d.on(OpMkdir, name, func(dir int, base string) error {
 		want := unixMode(perm)
 		if err := unix.Mkdirat(dir, base, want); err != nil {
 			return err
@@ -32,7 +32,7 @@ func (d *disk) Mkdir(name string, perm fs.FileMode) error {
 // Remove removes a file or an empty directory.
 func (d *disk) Remove(name string) error {
 	hit(OpRemove, name)
-	return d.on("remove", name, func(dir int, base string) error {
+	return d.on(OpRemove, name, func(dir int, base string) error {
 		err := unix.Unlinkat(dir, base, 0)
 		if err != syscall.EISDIR && err != syscall.EPERM {
 			return err
@@ -49,13 +49,13 @@ func (d *disk) Remove(name string) error {
 // Rename moves a file or directory.
 func (d *disk) Rename(oldname, newname string) error {
 	hit(OpRename, newname)
-	return d.onTwo("rename", oldname, newname, unix.Renameat)
+	return d.onTwo(OpRename, oldname, newname, unix.Renameat)
 }
 
 // Link makes a hard link.
 func (d *disk) Link(oldname, newname string) error {
 	hit(OpLink, newname)
-	return d.onTwo("link", oldname, newname, func(ofd int, obase string, nfd int, nbase string) error {
+	return d.onTwo(OpLink, oldname, newname, func(ofd int, obase string, nfd int, nbase string) error {
 		return unix.Linkat(ofd, obase, nfd, nbase, 0)
 	})
 }
@@ -63,14 +63,14 @@ func (d *disk) Link(oldname, newname string) error {
 // Symlink makes a symbolic link.
 func (d *disk) Symlink(target, name string) error {
 	hit(OpSymlink, name)
-	return d.on("symlink", name, func(dir int, base string) error {
+	return d.on(OpSymlink, name, func(dir int, base string) error {
 		return unix.Symlinkat(target, dir, base)
 	})
 }
 
 // Readlink reads a symbolic link.
 func (d *disk) Readlink(name string) (target string, err error) {
-	err = d.on("readlink", name, func(dir int, base string) error {
+	err = d.on(OpReadlink, name, func(dir int, base string) error {
 		for size := 256; ; size *= 4 {
 			buf := make([]byte, size)
 			n, err := unix.Readlinkat(dir, base, buf)
@@ -89,7 +89,7 @@ func (d *disk) Readlink(name string) (target string, err error) {
 // Lstat describes name.
 func (d *disk) Lstat(name string) (Info, error) {
 	var st unix.Stat_t
-	err := d.on("lstat", name, func(dir int, base string) error {
+	err := d.on(OpLstat, name, func(dir int, base string) error {
 		return unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW)
 	})
 	if err != nil {
@@ -100,7 +100,7 @@ func (d *disk) Lstat(name string) (Info, error) {
 
 // ReadDir lists a directory.
 func (d *disk) ReadDir(name string) (list []Entry, err error) {
-	err = d.on("readdir", name, func(dir int, base string) error {
+	err = d.on(OpReadDir, name, func(dir int, base string) error {
 		fd, err := openat(dir, base, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ func (d *disk) ReadDir(name string) (list []Entry, err error) {
 // Chmod sets permission bits. A symbolic link is ELOOP.
 func (d *disk) Chmod(name string, mode fs.FileMode) error {
 	hit(OpChmod, name)
-	return d.on("chmod", name, func(dir int, base string) error {
+	return d.on(OpChmod, name, func(dir int, base string) error {
 		return chmodat(dir, base, unixMode(mode))
 	})
 }
@@ -127,7 +127,7 @@ func (d *disk) Chmod(name string, mode fs.FileMode) error {
 // Chown sets the owner.
 func (d *disk) Chown(name string, uid, gid int) error {
 	hit(OpChown, name)
-	return d.on("chown", name, func(dir int, base string) error {
+	return d.on(OpChown, name, func(dir int, base string) error {
 		return unix.Fchownat(dir, base, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
 	})
 }
@@ -136,53 +136,56 @@ func (d *disk) Chown(name string, uid, gid int) error {
 func (d *disk) Chtimes(name string, mtime int64) error {
 	hit(OpUtimes, name)
 	ts := []unix.Timespec{{Nsec: utimeOmit}, unix.NsecToTimespec(mtime)}
-	return d.on("utimes", name, func(dir int, base string) error {
+	return d.on(OpUtimes, name, func(dir int, base string) error {
 		return unix.UtimesNanoAt(dir, base, ts, unix.AT_SYMLINK_NOFOLLOW)
 	})
+}
+
+// openAny opens something to sync or describe it, through a link unless it
+// is in a Root.
+func (p place) openAny(flags int) (int, error) {
+	if p.root != nil {
+		return openat(p.fd, p.base, flags, 0)
+	}
+	return unix.Open(p.base, flags|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+}
+
+// onOpen makes one call with name open.
+func (d *disk) onOpen(op Op, name string, flags int, call func(fd int) error) error {
+	p, err := d.at(name)
+	if err != nil {
+		return pathError(string(op), name, err)
+	}
+	defer p.release()
+	var fd int
+	err = retry(func() error {
+		fd, err = p.openAny(flags)
+		return err
+	})
+	if err == nil {
+		err = call(fd)
+		_ = unix.Close(fd)
+	}
+	return pathError(string(op), name, err)
 }
 
 // SyncDir makes the entries of a directory durable.
 func (d *disk) SyncDir(name string) error {
 	hit(OpSyncDir, name)
-	p, err := d.at(name)
-	if err != nil {
-		return pathError("syncdir", name, err)
-	}
-	defer p.release()
-	fd, err := openat(p.fd, p.base, unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	if err != nil {
-		return pathError("syncdir", name, err)
-	}
-	f := newFile(fd, name)
-	defer f.f.Close()
-	return f.f.Sync()
+	return d.onOpen(OpSyncDir, name, unix.O_RDONLY|unix.O_DIRECTORY, fsync)
 }
 
 // SyncFS makes the whole file system durable; errors.ErrUnsupported where
 // the kernel has no call for it that reports errors.
 func (d *disk) SyncFS(name string) error {
 	hit(OpSyncFS, name)
-	return d.on("syncfs", name, func(dir int, base string) error {
-		fd, err := openat(dir, base, unix.O_RDONLY, 0)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(fd)
-		return syncfs(fd)
-	})
+	return d.onOpen(OpSyncFS, name, unix.O_RDONLY, syncfs)
 }
 
 // Space tells the room.
 func (d *disk) Space(name string) (Space, error) {
 	var st unix.Statfs_t
-	err := d.on("statfs", name, func(dir int, base string) error {
-		fd, err := openat(dir, base, pathFlags, 0)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(fd)
-		return unix.Fstatfs(fd, &st)
-	})
+	err := d.onOpen(OpSpace, name, pathFlags, func(fd int) error { return unix.Fstatfs(fd, &st) })
 	if err != nil {
 		return Space{}, err
 	}

@@ -191,6 +191,21 @@ func (v *memView) onNode(op Op, name string, call func(n *memNode) error) error 
 	})
 }
 
+// onTarget is onNode, through a link unless it is in a Root.
+func (v *memView) onTarget(op Op, name string, call func(n *memNode) error) error {
+	return v.on(op, name, func(s memSpot) (err error) {
+		if s.node != nil && s.node.typ == fs.ModeSymlink && !v.root {
+			if s, err = v.find(name + "/."); err != nil {
+				return err
+			}
+		}
+		if s.node == nil {
+			return syscall.ENOENT
+		}
+		return call(s.node)
+	})
+}
+
 // find walks to name. A last element that does not exist is no error.
 func (v *memView) find(name string) (memSpot, error) {
 	if strings.IndexByte(name, 0) >= 0 {
@@ -209,8 +224,10 @@ func (v *memView) find(name string) (memSpot, error) {
 		if len(elem) > memNameBytes {
 			return memSpot{}, syscall.ENAMETOOLONG
 		}
-		if elem == ".." {
-			path = path[:max(1, len(path)-1)]
+		if elem == "." || elem == ".." {
+			if elem == ".." {
+				path = path[:max(1, len(path)-1)]
+			}
 			at = memSpot{base: ".", node: path[len(path)-1]}
 			continue
 		}
@@ -238,11 +255,11 @@ func (v *memView) find(name string) (memSpot, error) {
 	return at, nil
 }
 
-// splitName gives the elements of a name that lead somewhere.
+// splitName gives the elements of a name.
 func splitName(name string) []string {
 	var list []string
 	for elem := range strings.SplitSeq(name, "/") {
-		if elem != "" && elem != "." {
+		if elem != "" {
 			list = append(list, elem)
 		}
 	}

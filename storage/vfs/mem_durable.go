@@ -141,7 +141,7 @@ func (m *Mem) forget(dir *memNode) {
 
 // SyncDir makes the entries of a directory durable.
 func (v *memView) SyncDir(name string) error {
-	return v.onNode(OpSyncDir, name, func(n *memNode) error {
+	return v.onTarget(OpSyncDir, name, func(n *memNode) error {
 		if err := n.dirOnly(); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (v *memView) SyncDir(name string) error {
 
 // SyncFS makes everything durable.
 func (v *memView) SyncFS(name string) error {
-	return v.onNode(OpSyncFS, name, func(n *memNode) error {
+	return v.onTarget(OpSyncFS, name, func(n *memNode) error {
 		if n.typ.Type() != 0 && !n.typ.IsDir() {
 			return syscall.ELOOP
 		}

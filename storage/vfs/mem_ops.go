@@ -248,7 +248,7 @@ func (v *memView) SetXattr(name string, x Xattr) error {
 
 // Space tells what SetSpace set.
 func (v *memView) Space(name string) (s Space, err error) {
-	err = v.onNode(OpSpace, name, func(*memNode) error {
+	err = v.onTarget(OpSpace, name, func(*memNode) error {
 		s = v.m.space
 		return nil
 	})

@@ -8,7 +8,11 @@
 // A file system comes in two shapes with the same methods. The one that [OS]
 // returns takes absolute names. A [Root], made by OpenRoot, takes
 // slash-separated names relative to its directory and cannot leave it,
-// whatever symbolic links are planted meanwhile; "." is the directory itself.
+// whatever symbolic links are planted meanwhile, because it follows none, in
+// no element of a name (ELOOP or ENOTDIR); "." is the directory itself, and
+// other names have no empty, "." or ".." elements (fs.ErrInvalid). Names hold
+// any bytes but NUL. Working in one directory is fastest in a Root of its
+// own: a name of one element costs one system call, a longer one three.
 // Worktrees and slots are only ever touched through a Root.
 //
 // Errors are *fs.PathError and satisfy errors.Is with fs.ErrNotExist,
@@ -108,10 +112,12 @@ type FS interface {
 	Xattrs(name string) ([]Xattr, error)
 	// SetXattr sets one; a file system without them is an error.
 	SetXattr(name string, x Xattr) error
-	// SyncDir makes the entries of a directory durable.
+	// SyncDir makes the entries of a directory durable. SyncDir, SyncFS and
+	// Space change nothing: outside of a Root they follow a link, too.
 	SyncDir(name string) error
 	// SyncFS makes everything on the file system that holds name durable,
-	// files and directory entries.
+	// files and directory entries; errors.ErrUnsupported where there is no
+	// call for that which reports errors.
 	SyncFS(name string) error
 	// Space tells the room on the file system that holds name.
 	Space(name string) (Space, error)
