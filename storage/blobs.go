@@ -1,0 +1,343 @@
+package storage
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"forklift/storage/fault"
+	"forklift/storage/internal/index"
+	"forklift/storage/internal/pack"
+	"forklift/storage/vfs"
+)
+
+// Suffixes of the immutable files.
+const (
+	packSuffix  = ".pack"
+	indexSuffix = ".idx"
+)
+
+// loadTries bounds how often the directory of indexes is read again because
+// a file of it was merged into another meanwhile.
+const loadTries = 20
+
+// maxRows is how many rows of frames are kept in memory: about 10 MiB.
+const maxRows = 256 << 10
+
+// blobs finds and reads blobs. It is safe for concurrent use.
+type blobs struct {
+	fs    vfs.FS
+	dir   string
+	packs packFiles
+	cache frameCache
+
+	mu     sync.RWMutex // guards what follows; held for reading during a look-up
+	loaded bool
+	files  []*index.File
+	blocks index.Cache
+	intact map[ID]bool // by pack: it is there with its size
+	lost   []string    // names of packs that an index speaks of and that are not intact
+
+	rowsMu   sync.Mutex // guards what follows
+	frames   map[frameKey]*frame
+	rowCount int
+}
+
+// frameKey is where a frame is.
+type frameKey struct {
+	pack   ID
+	offset int64
+}
+
+// frame is a frame with its rows.
+type frame struct {
+	pack ID
+	pack.Frame
+	rows []pack.Row
+}
+
+func (f *frame) key() frameKey { return frameKey{f.pack, f.Offset} }
+
+// place is where a blob is.
+type place struct {
+	*frame
+	slot int
+}
+
+func (b *blobs) init(fsys vfs.FS, dir string) {
+	b.fs, b.dir = fsys, dir
+	b.packs.init(fsys, dir)
+	b.frames = map[frameKey]*frame{}
+}
+
+func (b *blobs) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, x := range b.files {
+		_ = x.Close()
+	}
+	b.files, b.loaded = nil, false
+	b.packs.close()
+	b.cache.clear()
+}
+
+// packName gives the name of a pack's file.
+func packName(dir string, id ID) string {
+	name := id.String()
+	return path.Join(dir, packsDir, name[:2], name+packSuffix)
+}
+
+// indexName gives the name of an index file.
+func indexName(dir string, id ID) string {
+	return path.Join(dir, indexDir, id.String()+indexSuffix)
+}
+
+// listIndexes reads which index files there are.
+func (b *blobs) listIndexes() ([]ID, error) {
+	dir := path.Join(b.dir, indexDir)
+	list, err := b.fs.ReadDir(dir)
+	if err != nil {
+		return nil, failed("read index", dir, err)
+	}
+	var ids []ID
+	for _, e := range list {
+		digits, ok := strings.CutSuffix(e.Name, indexSuffix)
+		if !ok {
+			continue
+		}
+		id, err := ParseID(digits)
+		if err != nil {
+			return nil, corrupt("read index", path.Join(dir, e.Name), "not a name of an index")
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// load opens the index files that are there now and forgets the others.
+func (b *blobs) load() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for range loadTries {
+		gone, err := b.loadOnce()
+		if err != nil || !gone {
+			return err
+		}
+	}
+	return &fault.Error{Op: "read index", Path: path.Join(b.dir, indexDir), Kind: fault.Busy,
+		Err: errors.New("the index files keep changing")}
+}
+
+// loadOnce is one attempt; gone says that a file vanished between the list
+// and its opening.
+func (b *blobs) loadOnce() (gone bool, err error) {
+	ids, err := b.listIndexes()
+	if err != nil {
+		return false, err
+	}
+	var files, opened []*index.File
+	for _, id := range ids {
+		i := slices.IndexFunc(b.files, func(x *index.File) bool { return x.ID() == id })
+		if i >= 0 {
+			files = append(files, b.files[i])
+			continue
+		}
+		x, err := index.Open(b.fs, indexName(b.dir, id), id, &b.blocks)
+		if err != nil {
+			for _, x := range opened {
+				_ = x.Close()
+			}
+			return errors.Is(err, fs.ErrNotExist), ignoreNotExist(err)
+		}
+		files, opened = append(files, x), append(opened, x)
+	}
+	for _, x := range b.files {
+		if !slices.Contains(files, x) {
+			_ = x.Close()
+		}
+	}
+	// The smallest first: the newest captures are in them.
+	slices.SortFunc(files, func(x, y *index.File) int { return x.Len() - y.Len() })
+	b.files, b.loaded = files, true
+	return false, b.checkPacks()
+}
+
+// ignoreNotExist drops an error about absence.
+func ignoreNotExist(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// checkPacks looks whether every pack that the indexes speak of is there
+// with its size. What is not is as good as not stored: nothing may rest on
+// it, and what it held is stored again when it is met.
+func (b *blobs) checkPacks() error {
+	b.intact, b.lost = map[ID]bool{}, nil
+	for _, x := range b.files {
+		for _, p := range x.Packs() {
+			if _, seen := b.intact[p.ID]; seen {
+				continue
+			}
+			name := packName(b.dir, p.ID)
+			info, err := b.fs.Lstat(name)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return failed("read pack", name, err)
+			}
+			b.intact[p.ID] = err == nil && info.IsRegular() && info.Size == p.Size
+			if !b.intact[p.ID] {
+				b.lost = append(b.lost, name)
+			}
+		}
+	}
+	return nil
+}
+
+// damaged says whether a pack is missing: then nothing that was remembered
+// about stored things counts.
+func (b *blobs) damaged() bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return len(b.lost) > 0
+}
+
+// locate finds a blob, confirmed by its whole id in the frame's rows.
+func (b *blobs) locate(id ID) (place, bool, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if !b.loaded {
+		b.mu.RUnlock()
+		err := b.load()
+		b.mu.RLock()
+		if err != nil {
+			return place{}, false, err
+		}
+	}
+	var buf [4]index.Place
+	var damage error
+	for _, x := range b.files {
+		places, err := x.Find(id, buf[:0])
+		if err != nil {
+			return place{}, false, err
+		}
+		for _, p := range places {
+			f, err := b.frameOf(x, p.Frame)
+			if fault.KindOf(err) == fault.Corrupt {
+				damage = err // perhaps it is stored elsewhere too
+				continue
+			}
+			if err != nil {
+				return place{}, false, err
+			}
+			if f != nil && int(p.Slot) < len(f.rows) && f.rows[p.Slot].ID == id {
+				return place{f, int(p.Slot)}, true, nil
+			}
+		}
+	}
+	return place{}, false, damage
+}
+
+// frameOf gives frame n of an index file with its rows; nil if its pack is
+// lost.
+func (b *blobs) frameOf(x *index.File, n uint32) (*frame, error) {
+	loc, err := x.Frame(n)
+	if err != nil {
+		return nil, err
+	}
+	id := x.Packs()[loc.Pack].ID
+	if !b.intact[id] {
+		return nil, nil
+	}
+	key := frameKey{id, loc.Offset}
+	b.rowsMu.Lock()
+	f := b.frames[key]
+	b.rowsMu.Unlock()
+	if f != nil {
+		return f, nil
+	}
+	r, err := b.packs.open(id)
+	if err != nil {
+		return nil, err
+	}
+	defer b.packs.release(id)
+	rows, err := r.Rows(loc.Frame)
+	if err != nil {
+		return nil, err
+	}
+	f = &frame{pack: id, Frame: loc.Frame, rows: rows}
+	b.rowsMu.Lock()
+	defer b.rowsMu.Unlock()
+	if b.rowCount += len(rows); b.rowCount > maxRows {
+		clear(b.frames)
+		b.rowCount = len(rows)
+	}
+	b.frames[key] = f
+	return f, nil
+}
+
+// known says whether a blob is stored and intact as far as the index and the
+// packs' sizes tell. Damage counts as not stored: it is stored again.
+func (b *blobs) known(id ID) (bool, error) {
+	_, ok, err := b.locate(id)
+	if fault.KindOf(err) == fault.Corrupt {
+		return false, nil
+	}
+	return ok, err
+}
+
+// find finds a blob that must be there. Another process can have stored it
+// since the indexes were read.
+func (b *blobs) find(id ID) (place, error) {
+	p, ok, err := b.locate(id)
+	if err == nil && !ok {
+		if err = b.load(); err == nil {
+			p, ok, err = b.locate(id)
+		}
+	}
+	if err != nil {
+		return place{}, err
+	}
+	if !ok {
+		return place{}, b.missing(id)
+	}
+	return p, nil
+}
+
+// missing is the error for a blob that is in no intact pack.
+func (b *blobs) missing(id ID) error {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	err := fmt.Errorf("blob %s is not in the store", hex.EncodeToString(id[:]))
+	if len(b.lost) > 0 {
+		err = fmt.Errorf("blob %s is not in the store; missing or cut off: %s", hex.EncodeToString(id[:]), strings.Join(b.lost, ", "))
+	}
+	return &fault.Error{Op: "read store", Path: b.dir, Kind: fault.Corrupt, Err: err}
+}
+
+// get reads a blob and verifies it. The bytes are shared: not to be changed.
+func (b *blobs) get(id ID) ([]byte, error) {
+	p, err := b.find(id)
+	if err != nil {
+		return nil, err
+	}
+	data, ok := b.cache.get(p.key())
+	if !ok {
+		r, err := b.packs.open(p.pack)
+		if err != nil {
+			return nil, err
+		}
+		defer b.packs.release(p.pack)
+		var buf pack.Buffer
+		if data, err = r.Frame(p.Frame, &buf); err != nil {
+			return nil, err
+		}
+		b.cache.put(p.key(), data)
+	}
+	return pack.Blob(packName(b.dir, p.pack), data, p.rows, p.slot)
+}

@@ -1,0 +1,160 @@
+package storage
+
+import (
+	"context"
+	"os"
+	"path"
+
+	"forklift/storage/durable"
+	"forklift/storage/internal/index"
+	"forklift/storage/internal/pack"
+	"forklift/storage/vfs"
+)
+
+// Commit makes everything that the writer was given durable and findable:
+// the packs are flushed and get their names, are read back and every blob of
+// them is verified, then an index that names them is flushed.
+//
+// After nil all of it is durable. After an error or a crash nothing of it can
+// be found; packs without an index may be left, which prune removes. Nothing
+// new means that no file is written. Abort must still follow.
+func (w *Writer) Commit(ctx context.Context) error {
+	w.mu.Lock()
+	idle := w.idle
+	w.idle = nil
+	w.mu.Unlock()
+	for _, p := range append(idle, w.meta) {
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usable(); err != nil {
+		return err
+	}
+	err := w.commit(ctx)
+	if err != nil {
+		w.failed = failed("commit to store", w.s.dir, err)
+		return w.failed
+	}
+	w.state = writerCommitted
+	return nil
+}
+
+func (w *Writer) commit(ctx context.Context) error {
+	if w.pack != nil {
+		if err := w.seal(); err != nil {
+			return err
+		}
+	}
+	if len(w.sealed) == 0 {
+		return ctx.Err()
+	}
+	var packs []pack.Summary
+	for i := range w.sealed {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p := &w.sealed[i]
+		f := p.file
+		p.file = nil // Publish closes it, whatever happens
+		if err := w.s.publishPack(f, p.ID); err != nil {
+			return err
+		}
+		packs = append(packs, p.Summary)
+	}
+	for _, p := range packs {
+		if err := w.s.readBack(ctx, p.ID); err != nil {
+			return err
+		}
+	}
+	if err := w.writeIndex(packs); err != nil {
+		return err
+	}
+	w.seen, w.sealed = nil, nil
+	w.dropFiles()
+	return nil
+}
+
+// publishPack makes a pack durable under its name. f is closed.
+func (s *Store) publishPack(f vfs.File, id ID) error {
+	name := packName(s.dir, id)
+	// A directory that holds a published pack was synced with it; one that
+	// merely exists may have been made a moment before a crash.
+	if !s.blobs.publishedBeside(id) {
+		if err := durable.MkdirAll(s.fs, path.Dir(name), dirPerm); err != nil {
+			_ = f.Close()
+			return err
+		}
+	}
+	return durable.Publish(s.fs, f, name)
+}
+
+// publishedBeside says whether an index names an intact pack in the
+// directory where a pack belongs.
+func (b *blobs) publishedBeside(id ID) bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for other, intact := range b.intact {
+		if intact && other[0] == id[0] {
+			return true
+		}
+	}
+	return false
+}
+
+// readBack verifies every byte of a pack that was just written.
+func (s *Store) readBack(ctx context.Context, id ID) error {
+	r, err := pack.Open(s.fs, packName(s.dir, id))
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = r.Verify(ctx, id)
+	return err
+}
+
+// writeIndex publishes an index of the packs, which takes in those of the live ones
+// that it is time for, and removes those.
+func (w *Writer) writeIndex(packs []pack.Summary) error {
+	entries, frames := 0, 0
+	for _, p := range packs {
+		entries += len(p.Rows)
+		frames += len(p.Frames)
+	}
+	b := &w.s.blobs
+	if err := b.load(); err != nil {
+		return err
+	}
+	b.mu.RLock()
+	merge := index.Choose(b.files, entries)
+	name, err := w.buildIndex(packs, merge)
+	b.mu.RUnlock()
+	if err != nil {
+		return err
+	}
+	w.stored += int64(entries*index.EntryBytes + frames*index.FrameBytes)
+	for _, x := range merge {
+		// What comes back after a power cut only says things twice.
+		if x.Name() != name {
+			_ = w.s.fs.Remove(x.Name())
+		}
+	}
+	return b.load()
+}
+
+// buildIndex writes an index in the working directory and publishes it.
+func (w *Writer) buildIndex(packs []pack.Summary, merge []*index.File) (string, error) {
+	f, err := w.s.fs.OpenFile(path.Join(w.work.dir, "index"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	id, err := index.Build(f, packs, merge)
+	if err != nil {
+		_ = f.Close()
+		return "", err
+	}
+	name := indexName(w.s.dir, id)
+	return name, durable.Publish(w.s.fs, f, name)
+}

@@ -1,0 +1,351 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"forklift/storage/clock"
+	"forklift/storage/fault"
+	"forklift/storage/vfs"
+)
+
+// partBytes is how much of a file of pages one worker reads at a time, so
+// that a segment of 1 GiB keeps all workers busy. Whole spans.
+const partBytes = 8 * spanBytes
+
+// readTries is how often a file that changes while it is read is read again.
+const readTries = 3
+
+// fileJob is a file to read.
+type fileJob struct {
+	s     *scanner
+	dir   *openDir
+	name  string
+	path  string
+	info  vfs.Info // as it was when it was read
+	zero  []Range
+	rules uint64
+	hints *hints
+	done  chan struct{}
+
+	// The result, when done is closed.
+	result remembered
+	gone   bool
+
+	// Of a file that is read in parts.
+	open    sync.Once
+	file    vfs.File
+	openErr error
+	start   time.Time
+	spans   [][]contentRef // by part
+	short   atomic.Bool    // a part had fewer bytes than the file had
+	left    atomic.Int32
+}
+
+// part is a stretch of a file for one worker.
+type part struct {
+	job *fileJob
+	n   int // -1: the whole file
+}
+
+// newJob makes the job for a file. Its directory stays open until the job is
+// done.
+func (s *scanner) newJob(d *openDir, name string, info vfs.Info, zero []Range, rules uint64) *fileJob {
+	d.use()
+	p := d.join(name)
+	j := &fileJob{s: s, dir: d, name: name, path: p, info: info, zero: zero, rules: rules,
+		done: make(chan struct{}), hints: s.hintsFor(p)}
+	s.began(j)
+	return j
+}
+
+// hintsFor gives the spans that a file of pages had before, if those are in
+// the store. What this writer stored itself is not searched for slowly.
+func (s *scanner) hintsFor(path string) *hints {
+	r := s.prior.find(path)
+	if r == nil || s.rules.Unit != Pages || r.content.Unit != Pages || r.content.Depth == 0 {
+		return nil
+	}
+	if known, err := s.w.s.blobs.known(r.content.Root); err != nil || !known {
+		return nil
+	}
+	spans, err := s.w.s.spans(r.content, r.stat.size)
+	if err != nil {
+		return nil
+	}
+	return &hints{spans, func(span contentRef) ([]contentRef, error) { return s.w.s.contentNode(span, Pages, 1) }}
+}
+
+// send gives the job to the workers, in parts if it is large.
+func (s *scanner) send(j *fileJob) error {
+	if s.rules.Unit != Pages || j.info.Size <= partBytes {
+		return s.sendPart(part{j, -1})
+	}
+	n := int((j.info.Size + partBytes - 1) / partBytes)
+	j.spans = make([][]contentRef, n)
+	j.left.Store(int32(n))
+	for i := range n {
+		if err := s.sendPart(part{j, i}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scanner) sendPart(p part) error {
+	select {
+	case s.parts <- p:
+		return nil
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
+}
+
+// work reads what it is sent.
+func (s *scanner) work() error {
+	p := s.w.packer()
+	defer s.w.giveBack(p)
+	c := &cutter{sink: p, unit: s.rules.Unit}
+	for {
+		select {
+		case part, ok := <-s.parts:
+			if !ok {
+				return nil
+			}
+			if err := s.read(c, part); err != nil {
+				return failed("scan", part.job.path, err)
+			}
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		}
+	}
+}
+
+// read reads a part, and completes the file if it was the last one.
+func (s *scanner) read(c *cutter, p part) error {
+	j := p.job
+	if p.n < 0 {
+		return j.finish(j.readWhole(c))
+	}
+	if err := j.readPart(c, p.n); err != nil {
+		return err
+	}
+	if j.left.Add(-1) > 0 {
+		return nil
+	}
+	ok, err := j.joinParts(c)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		err = j.readWhole(c)
+	}
+	return j.finish(err)
+}
+
+// finish hands the result to the collector.
+func (j *fileJob) finish(err error) error {
+	if err != nil {
+		return err
+	}
+	j.s.readFiles.Add(1)
+	j.s.ended(j)
+	close(j.done)
+	return nil
+}
+
+// began notes a job, so that what it holds open is closed also if the scan
+// fails before its turn.
+func (s *scanner) began(j *fileJob) {
+	s.jobsMu.Lock()
+	defer s.jobsMu.Unlock()
+	s.jobs[j] = struct{}{}
+}
+
+// ended closes what a job holds open.
+func (s *scanner) ended(j *fileJob) {
+	s.jobsMu.Lock()
+	defer s.jobsMu.Unlock()
+	delete(s.jobs, j)
+	if j.file != nil {
+		_ = j.file.Close()
+	}
+	j.dir.leave()
+}
+
+// errGone says that a file is not there any more.
+var errGone = errors.New("the file is gone")
+
+// begin opens the file and notes what it is before it is read.
+func (j *fileJob) begin() (vfs.File, vfs.Info, error) {
+	f, err := j.dir.OpenFile(j.name, os.O_RDONLY, 0)
+	if vanished(err) || errors.Is(err, syscall.ENXIO) {
+		return nil, vfs.Info{}, errGone
+	}
+	if err != nil {
+		return nil, vfs.Info{}, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.IsRegular() {
+		err = errGone
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, vfs.Info{}, err
+	}
+	return f, info, nil
+}
+
+// readWhole reads the file until it did not change meanwhile.
+func (j *fileJob) readWhole(c *cutter) error {
+	for try := 1; ; try++ {
+		start := clock.System{}.Now()
+		f, info, err := j.begin()
+		if err == errGone {
+			j.gone = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		content, n, err := c.stream(j.section(f, info, 0, info.Size), j.hints)
+		after, statErr := f.Stat()
+		_ = f.Close()
+		if err = errors.Join(err, statErr); err != nil {
+			return err
+		}
+		steady := statOf(info) == statOf(after)
+		// Moving files may be torn, but not shorter than they are said to be.
+		if n == info.Size && (steady || j.s.rules.Moving) {
+			j.settle(info, content, c.holes, steady && statOf(info).settled(start))
+			return nil
+		}
+		if try == readTries {
+			return j.unsteady()
+		}
+	}
+}
+
+// unsteady is what becomes of a file that never holds still.
+func (j *fileJob) unsteady() error {
+	if j.s.rules.Moving {
+		j.gone = true
+		return nil
+	}
+	return &fault.Error{Op: "scan", Path: j.path, Kind: fault.Busy, Err: fmt.Errorf("%s changes while it is read", j.path),
+		Hint: "Stop what writes to it, or leave it out of the selection, and try again."}
+}
+
+// settle notes the result.
+func (j *fileJob) settle(info vfs.Info, content Content, holes, trusted bool) {
+	j.info = info
+	j.result = remembered{path: j.path, stat: statOf(info), trusted: trusted && j.s.trust, zero: j.rules,
+		holes: holes, content: content, checked: true}
+}
+
+// readPart reads part n of a file of pages.
+func (j *fileJob) readPart(c *cutter, n int) error {
+	j.open.Do(func() {
+		j.start = clock.System{}.Now()
+		var info vfs.Info
+		j.file, info, j.openErr = j.begin()
+		if j.openErr == nil && info.Size != j.info.Size {
+			j.short.Store(true) // it changed since it was listed: read it as a whole
+		}
+		if j.openErr == nil {
+			j.info = info
+		}
+	})
+	if j.openErr == errGone || j.short.Load() {
+		return nil
+	}
+	if j.openErr != nil {
+		return j.openErr
+	}
+	off := int64(n) * partBytes
+	end := min(off+partBytes, j.info.Size)
+	got, err := c.pages(j.section(j.file, j.info, off, end), n*partBytes/spanBytes, j.hints,
+		func(_ int, ref contentRef) error {
+			j.spans[n] = append(j.spans[n], ref)
+			return nil
+		})
+	if got != end-off {
+		j.short.Store(true)
+	}
+	return err
+}
+
+// joinParts puts the parts together; false if the file must be read again.
+func (j *fileJob) joinParts(c *cutter) (bool, error) {
+	if j.openErr == errGone {
+		j.gone = true
+		return true, nil
+	}
+	after, err := j.file.Stat()
+	if err != nil {
+		return false, err
+	}
+	steady := statOf(j.info) == statOf(after)
+	if j.short.Load() || !(steady || j.s.rules.Moving) {
+		return false, nil
+	}
+	b := contentBuilder{unit: Pages, put: c.sink.node}
+	for _, spans := range j.spans {
+		for _, ref := range spans {
+			if err := b.add(1, ref); err != nil {
+				return false, err
+			}
+		}
+	}
+	content, err := b.finish()
+	if err != nil {
+		return false, err
+	}
+	j.settle(j.info, content, false, steady && statOf(j.info).settled(j.start))
+	return true, nil
+}
+
+// section reads a stretch of the file, with zeros where the rules say.
+func (j *fileJob) section(f vfs.File, info vfs.Info, off, end int64) io.Reader {
+	return &section{f: f, off: off, end: min(end, info.Size), zero: j.zero, count: &j.s.readBytes}
+}
+
+// section is a stretch of a file as a Reader.
+type section struct {
+	f        vfs.File
+	off, end int64
+	zero     []Range
+	count    *atomic.Int64
+}
+
+// Read reads on.
+func (s *section) Read(p []byte) (int, error) {
+	if s.off >= s.end {
+		return 0, io.EOF
+	}
+	p = p[:min(int64(len(p)), s.end-s.off)]
+	n, err := s.f.ReadAt(p, s.off)
+	for _, r := range s.zero {
+		from, to := max(r.Off, s.off), min(r.End, s.off+int64(n))
+		if from < to {
+			clear(p[from-s.off : to-s.off])
+		}
+	}
+	s.off += int64(n)
+	if s.count != nil {
+		s.count.Add(int64(n))
+	}
+	if n > 0 && err == io.EOF {
+		err = nil // the end is told by the next read
+	}
+	if n == 0 && err == nil {
+		err = io.ErrNoProgress
+	}
+	return n, err
+}
