@@ -1,0 +1,40 @@
+package clock
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestFake(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	c := NewFake(start)
+	if now := c.Now(); !now.Equal(start) {
+		t.Errorf("begins at %v", now)
+	}
+	seen := map[time.Time]bool{}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 10 {
+				now := c.Now()
+				mu.Lock()
+				seen[now] = true
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if len(seen) != 80 || !seen[start.Add(80*time.Second)] {
+		t.Errorf("80 readings gave %d times", len(seen))
+	}
+}
+
+func TestSystem(t *testing.T) {
+	var c Clock = System{}
+	a := c.Now()
+	if b := c.Now(); b.Before(a) || a.Location() != time.UTC || a.Year() < 2026 {
+		t.Errorf("%v, then %v", a, b)
+	}
+}
