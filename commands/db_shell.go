@@ -75,7 +75,7 @@ func findPsql(ctx context.Context, env Env) string {
 	// Without a list there is still PATH, and our own prompt after that.
 	found, _ := env.Postgres.Find(ctx)
 	for _, in := range found {
-		if path := filepath.Join(in.Bin, "psql"); in.Problem == "" && executable(path) == nil {
+		if path := filepath.Join(in.Bin, "psql"); in.Usable && executable(path) == nil {
 			return path
 		}
 	}

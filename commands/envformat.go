@@ -15,8 +15,9 @@ import (
 // read as a command.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// bare is a value that needs no quotes in a dotenv file.
-var bare = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=&?-]*$`)
+// bare is a value that needs no quotes in a dotenv file, not even when a shell
+// reads it.
+var bare = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=-]*$`)
 
 // FormatEnv writes variables as text: "shell" (POSIX export lines), "dotenv"
 // or "json" (one object).

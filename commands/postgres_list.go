@@ -1,6 +1,10 @@
 package commands
 
-import "context"
+import (
+	"context"
+
+	"forklift/engine/postgres"
+)
 
 // Postgres is what the verbs ask about PostgreSQL on this machine.
 type Postgres interface {
@@ -12,12 +16,8 @@ type Postgres interface {
 
 // Installation is one PostgreSQL on this machine.
 type Installation struct {
-	Bin        string   `json:"bin"`                  // directory of its programs
-	Version    string   `json:"version"`              // "17.12"
-	Source     string   `json:"source"`               // how it was found: "FORKLIFT_PG_BIN", "PATH", "embedded", ...
-	Used       bool     `json:"used"`                 // new branches use it
-	Extensions []string `json:"extensions,omitempty"` // names, sorted
-	Problem    string   `json:"problem,omitempty"`    // why it cannot be used
+	postgres.Installation
+	Used bool `json:"used"` // new databases use it
 }
 
 // PostgresListRequest asks which PostgreSQL there are.

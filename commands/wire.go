@@ -1,16 +1,76 @@
 package commands
 
 import (
+	"context"
 	"runtime"
 
-	"forklift/storage/fault"
+	"forklift/engine"
+	"forklift/engine/gitdir"
+	"forklift/engine/postgres"
+	"forklift/storage/clock"
+	"forklift/storage/vfs"
 )
 
-// Wire completes an Env of this machine.
-func Wire(env Env) (Env, error) {
-	_, err := PlacesOf(env.Environ, runtime.GOOS)
+// newDatabases is the major version that new databases use if it is there.
+const newDatabases = 17
+
+// Wire completes an Env with the engine and the PostgreSQL of this machine.
+// It is the one place where the database kinds are given to the engine. It
+// reads env.Environ and nothing else of the process; actor is who asks: "cli",
+// "lsp" or "mcp".
+func Wire(env Env, actor string) (Env, error) {
+	places, err := PlacesOf(env.Environ, runtime.GOOS)
 	if err != nil {
 		return env, err
 	}
-	return env, &fault.Error{Op: "start", Kind: fault.Unsupported}
+	disk := vfs.OS()
+	if env.Clock == nil {
+		env.Clock = clock.System{}
+	}
+	pg := postgres.Options{
+		FS: disk, Clock: env.Clock, CacheDir: places.Cache,
+		Getenv: func(name string) string {
+			value, _ := lookup(env.Environ, name)
+			return value
+		},
+	}
+	env.Postgres = localPostgres{pg}
+	env.Engine = NewEngine(engine.Host{
+		FS: disk, Clock: env.Clock, Actor: actor, StoreDir: places.Store, StateDir: places.State,
+		Kinds:       map[string]engine.OpenDatabase{"postgres": postgres.Opener(pg)},
+		DefaultKind: "postgres",
+		Git:         gitdir.New(),
+	})
+	return env, nil
+}
+
+// localPostgres is the PostgreSQL of this machine.
+type localPostgres struct {
+	opt postgres.Options
+}
+
+// Find lists what is there and marks what a new database would use.
+func (l localPostgres) Find(ctx context.Context) ([]Installation, error) {
+	found, err := postgres.Find(ctx, l.opt)
+	if err != nil {
+		return nil, err
+	}
+	var out []Installation
+	used := -1
+	for i, in := range found {
+		out = append(out, Installation{Installation: in})
+		if in.Usable && (used < 0 || (in.Major == newDatabases && found[used].Major != newDatabases)) {
+			used = i
+		}
+	}
+	if used >= 0 {
+		out[used].Used = true
+	}
+	return out, nil
+}
+
+// Install fetches the embedded installation.
+func (l localPostgres) Install(ctx context.Context) (Installation, error) {
+	in, err := postgres.Installation{}, error(nil)
+	return Installation{Installation: in}, err
 }

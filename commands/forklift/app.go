@@ -34,7 +34,7 @@ type app struct {
 func newApp() *app {
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(),
-		getwd: os.Getwd, clock: clock.System{}, signals: newSignals(), wire: commands.Wire,
+		getwd: os.Getwd, clock: clock.System{}, signals: newSignals(), wire: func(env commands.Env) (commands.Env, error) { return commands.Wire(env, "cli") },
 	}
 	a.term = newTerminal(os.Stdin, os.Stdout, os.Stderr, a.environ)
 	return a
@@ -45,7 +45,7 @@ func (a *app) main(args []string) int {
 	ctx, stop := a.signals.context(context.Background(), a.err)
 	defer stop()
 	root := a.tree()
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return a.code

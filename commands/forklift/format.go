@@ -54,6 +54,17 @@ func formatAge(now, then time.Time) string {
 	return humanize.RelTime(then, now, "ago", "")
 }
 
+// formatSpan is how long something has lasted: "3 minutes".
+func formatSpan(now, since time.Time) string {
+	if !since.Before(now) {
+		return "a moment"
+	}
+	if span := humanize.RelTime(since, now, "", ""); span != "now" {
+		return strings.TrimSpace(span)
+	}
+	return "a moment"
+}
+
 // formatMs is a time span in seconds.
 func formatMs(ms int64) string {
 	return humanize.FtoaWithDigits(float64(ms)/1000, 2) + " s"

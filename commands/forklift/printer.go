@@ -54,6 +54,9 @@ func (p *printer) name(s string) string { return p.paint(bold, plain(s)) }
 // ago is how long ago something was.
 func (p *printer) ago(t time.Time) string { return formatAge(p.now, t) }
 
+// span is how long something has lasted.
+func (p *printer) span(since time.Time) string { return formatSpan(p.now, since) }
+
 // cell is a text of a table with the colour it gets.
 type cell struct {
 	text  string
@@ -81,23 +84,33 @@ func (p *printer) table(head []string, rows [][]cell) {
 		}
 	}
 	for _, row := range all {
-		var b strings.Builder
-		gap := ""
-		for i, c := range row {
-			if widths[i] == 0 {
-				continue
-			}
-			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text))
-			if c.right {
-				b.WriteString(gap + space + p.paint(c.color, c.text))
-				gap = "  "
-			} else {
-				b.WriteString(gap + p.paint(c.color, c.text))
-				gap = space + "  "
-			}
-		}
-		p.line("%s", b.String())
+		p.line("%s", p.tableRow(row, widths))
 	}
+}
+
+// tableRow pads the cells of a row, but not behind its last word.
+func (p *printer) tableRow(row []cell, widths []int) string {
+	var b strings.Builder
+	gap, between := "", ""
+	for i, c := range row {
+		if widths[i] == 0 {
+			continue
+		}
+		space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text))
+		gap += between
+		between = "  "
+		switch {
+		case c.text == "":
+			gap += space
+		case c.right:
+			b.WriteString(gap + space + p.paint(c.color, c.text))
+			gap = ""
+		default:
+			b.WriteString(gap + p.paint(c.color, c.text))
+			gap = space
+		}
+	}
+	return b.String()
 }
 
 // headRow aligns the titles as their columns are.

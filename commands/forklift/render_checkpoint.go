@@ -54,9 +54,13 @@ func rescued(p *printer, paths []string, name string) {
 	if len(paths) == 0 {
 		return
 	}
+	var names []string
+	for _, path := range paths {
+		names = append(names, plain(path))
+	}
 	p.warnings = append(p.warnings, fmt.Sprintf(
 		"%s edited meanwhile; the edited content is kept in the checkpoint %s:\n%s",
-		plural(len(paths), "file was", "files were"), name, strings.Join(paths, "\n")))
+		plural(len(paths), "file was", "files were"), name, strings.Join(names, "\n")))
 }
 
 func renderRecover(p *printer, r *commands.RecoverResult) {

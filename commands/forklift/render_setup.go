@@ -11,11 +11,11 @@ func renderSetup(p *printer, r *commands.SetupResult) {
 	if !r.Created {
 		p.line("The worktree %s is set up already.", p.name(w.Name))
 	} else {
-		from := "an empty database"
+		database := "an empty database of its own"
 		if r.Seed != "" {
-			from = "a database from the seed " + plain(r.Seed)
+			database = "a database of its own, from the seed " + plain(r.Seed)
 		}
-		p.line("The worktree %s has %s of its own.", p.name(w.Name), from)
+		p.line("The worktree %s has %s.", p.name(w.Name), database)
 	}
 	p.row("path", "%s", plain(w.Path))
 	p.row("store", "%s", plain(w.Store))
@@ -106,17 +106,28 @@ func renderInstallations(p *printer, r *commands.PostgresListResult) {
 
 func renderInstallation(p *printer, in commands.Installation) {
 	mark := ""
-	if in.Used {
+	switch {
+	case in.Used:
 		mark = p.paint(green, "  used for new databases")
+	case !in.Usable:
+		mark = p.paint(red, "  cannot be used")
 	}
-	p.line("%s%s", p.name("PostgreSQL "+in.Version), mark)
+	version := in.Version
+	if version == "" {
+		version = "of an unknown version"
+	}
+	p.line("%s%s", p.name("PostgreSQL "+version), mark)
 	p.row("programs", "%s", plain(in.Bin))
-	p.row("found by", "%s", plain(in.Source))
-	if in.Problem != "" {
-		p.row("problem", "%s", p.paint(yellow, plain(in.Problem)))
+	p.row("found by", "%s", plain(in.Found))
+	if in.Why != "" {
+		p.row("note", "%s", p.paint(yellow, plain(in.Why)))
 	}
-	if len(in.Extensions) > 0 {
-		p.row("extensions", "%s", plain(strings.Join(in.Extensions, " ")))
+	var names []string
+	for _, e := range in.Extensions {
+		names = append(names, e.Name)
+	}
+	if len(names) > 0 {
+		p.row("extensions", "%s", plain(strings.Join(names, " ")))
 	}
 }
 

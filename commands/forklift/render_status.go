@@ -24,7 +24,7 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 		p.line("  \"forklift recover\" %s; until then commands and changes are refused", way)
 	}
 	if op := r.Operation; op != nil {
-		p.row("under way", "%s, process %d, %s", plain(op.Verb), op.PID, p.ago(op.Since))
+		p.row("under way", "%s, process %d, for %s", plain(op.Verb), op.PID, p.span(op.Since))
 	}
 	if c := r.Checkpoint; c != nil {
 		p.row("checkpoint", "%s, %s", plain(c.Name), p.ago(c.Created))
@@ -39,7 +39,7 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 		if i > 0 {
 			label = ""
 		}
-		p.row(label, "%d %s, %s", h.PID, plain(strings.Join(h.Argv, " ")), p.ago(h.Since))
+		p.row(label, "%d %s, for %s", h.PID, plain(strings.Join(h.Argv, " ")), p.span(h.Since))
 	}
 	if !r.Trusted {
 		p.row("trust", "the commands of .forklift.json are not approved; see forklift trust")
@@ -105,10 +105,14 @@ func statusTables(p *printer, r *commands.StatusResult) {
 }
 
 func renderServer(p *printer, r *commands.DBServerResult) {
-	renderServerRow(p, r.ServerInfo)
+	p.line("The server is %s.", serverText(p, r.ServerInfo))
 }
 
 func renderServerRow(p *printer, s engine.ServerInfo) {
+	p.row("database", "%s", serverText(p, s))
+}
+
+func serverText(p *printer, s engine.ServerInfo) string {
 	text := plain(s.State)
 	if s.State == "running" {
 		text = p.paint(green, text)
@@ -117,12 +121,12 @@ func renderServerRow(p *printer, s engine.ServerInfo) {
 		text += ", PostgreSQL " + plain(s.Version)
 	}
 	if s.PID != 0 {
-		text += fmt.Sprintf(", process %d, since %s", s.PID, p.ago(s.Since))
+		text += fmt.Sprintf(", process %d, for %s", s.PID, p.span(s.Since))
 	}
 	if s.Pinned {
-		text += ", kept running until \"forklift db stop\""
+		text += ", until \"forklift db stop\""
 	}
-	p.row("database", "%s", text)
+	return text
 }
 
 // renderFacts prints the facts of a database, whatever its kind calls them,

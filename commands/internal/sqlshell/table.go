@@ -37,7 +37,7 @@ func (t *table) write(w io.Writer) error {
 	for i := range t.columns {
 		b.WriteString(separator(i, "-+-") + strings.Repeat("-", widths[i]))
 	}
-	b.WriteString("\n")
+	b.WriteString("-\n")
 	for _, row := range t.rows {
 		t.writeRow(&b, row, widths)
 	}

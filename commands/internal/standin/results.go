@@ -6,6 +6,7 @@ import (
 
 	"forklift/commands"
 	"forklift/engine"
+	"forklift/engine/postgres"
 	"forklift/storage"
 )
 
@@ -130,11 +131,17 @@ func Seeds() []engine.SeedInfo {
 	}
 }
 
-// Installations are two that were found and one that is broken.
+// Installations are two that were found and one that is too old.
 func Installations() []commands.Installation {
 	return []commands.Installation{
-		{Bin: "/opt/pg17/bin", Version: "17.12", Source: "FORKLIFT_PG_BIN", Used: true, Extensions: []string{"pg_trgm", "vector"}},
-		{Bin: "/srv/cache/native/bin", Version: "17.10", Source: "embedded"},
-		{Bin: "/usr/lib/postgresql/15/bin", Version: "15.9", Source: "Debian", Problem: "version 15 is too old"},
+		{Used: true, Installation: postgres.Installation{
+			Bin: "/opt/pg17/bin", Version: "17.12", Major: 17, Found: "FORKLIFT_PG_BIN", Usable: true,
+			Why:        "its JIT library needs an LLVM that is not here; servers run with jit=off",
+			Extensions: []postgres.Extension{{Name: "pg_trgm", Version: "1.6"}, {Name: "vector", Version: "0.8.0"}},
+		}},
+		{Installation: postgres.Installation{Bin: "/srv/cache/native/bin", Version: "17.10", Major: 17, Found: "embedded", Usable: true}},
+		{Installation: postgres.Installation{
+			Bin: "/usr/lib/postgresql/15/bin", Version: "15.9", Major: 15, Found: "Debian", Why: "is version 15.9; 16 to 18 can be used",
+		}},
 	}
 }
