@@ -115,6 +115,9 @@ type SetupOptions struct {
 	Source []string // paths for the generated file; nil guesses
 	Yes    bool     // accept the generated file without asking
 	New    bool     // a new identity for a copied worktree
+	// Review is shown the generated file before anything is changed, unless
+	// Yes is set; its error ends the setup with nothing changed. nil accepts.
+	Review func(ctx context.Context, path, text string) error
 }
 
 // SetupResult says what a setup made.

@@ -145,6 +145,9 @@ type Database interface {
 	// At rest it proves rest first: the live lock free, the files saying a clean stop.
 	// It fails by name for what cannot be captured (a tablespace outside).
 	Trees(ctx context.Context, slot Slot, hot bool) ([]DatabaseTree, error)
+	// Place is the directory of a tree (see DatabaseTree.Name) in a slot, "" for
+	// a name that the kind does not know. A restore makes and fills it.
+	Place(slot Slot, tree string) string
 	// Warnings tells what the last Trees call at rest kept against the
 	// usual rules, for the user.
 	Warnings() []string

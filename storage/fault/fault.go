@@ -137,3 +137,12 @@ func ItemsOf(err error) []string {
 	}
 	return nil
 }
+
+// Wrap adds what was being done and to which path to an error that is not
+// nil; the kind, hint and items of err stay.
+func Wrap(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Op: op, Path: path, Err: err}
+}

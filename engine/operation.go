@@ -1,0 +1,314 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"forklift/storage"
+	"forklift/storage/fault"
+	"forklift/storage/progress"
+)
+
+const (
+	// cleanupTime bounds what is done after an operation failed or was
+	// interrupted by the user: putting back what was there.
+	cleanupTime = 2 * time.Minute
+	// switchTime bounds what follows the switch: it is finished even when
+	// the user interrupts.
+	switchTime = 30 * time.Minute
+)
+
+// operation is a capture, restore, undo, redo or recover under way: the
+// locks it holds, its journal, and what it did to the server.
+type operation struct {
+	w        *Worktree
+	j        *journal
+	unlock   []func() // in the order they were taken
+	logged   bool     // the started row is written
+	journald bool     // the journal is written
+	switched bool     // past the point of no return
+	running  bool     // the server runs on the selected slot
+	sessions int      // idle sessions that a stop cuts off
+	began    time.Time
+	awayFrom time.Time
+	away     time.Duration
+	warnings []string
+}
+
+// begin takes the locks of an operation that changes the worktree, waits for
+// managed commands, and looks at the server. Nothing is changed yet.
+func (w *Worktree) begin(ctx context.Context, verb string, opt WaitOptions) (*operation, error) {
+	op := &operation{w: w, began: w.host.Clock.Now()}
+	if err := op.lock(ctx, verb, opt); err != nil {
+		op.close()
+		return nil, err
+	}
+	if err := w.refuseInterrupted(verb); err != nil {
+		op.close()
+		return nil, err
+	}
+	if err := op.look(ctx, verb, opt); err != nil {
+		op.close()
+		return nil, err
+	}
+	return op, nil
+}
+
+// lock takes operation.lock, waits for the holders, and takes server.lock.
+func (op *operation) lock(ctx context.Context, verb string, opt WaitOptions) error {
+	unlock, err := op.w.lockOperation(ctx, verb, opt.Wait)
+	if err != nil {
+		return err
+	}
+	op.unlock = append(op.unlock, unlock)
+	progress.Report(ctx, progress.Event{Phase: "wait for managed commands"})
+	if err := op.w.awaitHolders(ctx, verb, opt.Wait); err != nil {
+		return err
+	}
+	unlock, err = op.w.lockServer(ctx)
+	if err != nil {
+		return err
+	}
+	op.unlock = append(op.unlock, unlock)
+	return nil
+}
+
+// look reads the selection and the server's state into a new journal.
+func (op *operation) look(ctx context.Context, verb string, opt WaitOptions) error {
+	before, err := op.w.readSelection()
+	if err != nil {
+		return fault.Wrap(verb, op.w.file(selectionFile), err)
+	}
+	op.j = op.w.newJournal(verb, before)
+	st, err := op.w.db.State(ctx, before.Slot)
+	if err != nil {
+		return err
+	}
+	switch {
+	case st.State == Foreign:
+		return op.w.foreign(verb, before.Slot)
+	case st.State == Running && st.Slot != before.Slot:
+		return fmt.Errorf("%s: the server runs on slot %s, but %s is selected", verb, st.Slot, before.Slot)
+	case st.State == Running:
+		op.running, op.j.ServerRan = true, true
+		op.sessions, err = op.w.refuseClients(ctx, verb, opt.Disconnect)
+	}
+	return err
+}
+
+// refuseClients fails while a client has a transaction open, unless they may
+// be cut off; it counts the idle sessions.
+func (w *Worktree) refuseClients(ctx context.Context, verb string, disconnect bool) (idle int, err error) {
+	clients, err := w.db.Clients(ctx)
+	if err != nil {
+		return 0, err
+	}
+	e := &fault.Error{Op: verb, Path: w.rec.Path, Kind: fault.Busy,
+		Err:  errors.New("clients have transactions open"),
+		Hint: "let them finish, or give --disconnect to roll them back"}
+	for _, c := range clients {
+		if !c.Busy {
+			idle++
+			continue
+		}
+		e.Items = append(e.Items, fmt.Sprintf("server process %d: %s (user %s, database %s): %s, since %s",
+			c.PID, c.Application, c.User, c.Database, c.State, c.Since.Format(time.RFC3339)))
+	}
+	if len(e.Items) > 0 && !disconnect {
+		return 0, e
+	}
+	return len(clients), nil
+}
+
+// start makes the operation recoverable: its row in the log, then the
+// journal. Nothing may be changed before.
+func (op *operation) start(name, reason string) error {
+	row := logRow{Operation: op.j.Operation, Verb: op.j.Verb, Actor: op.w.host.Actor, Reason: reason,
+		Before: op.j.Before.Pair, Name: name}
+	if err := op.w.appendLog(row); err != nil {
+		return err
+	}
+	op.logged = true
+	op.journald = true // also when the write fails: it may be there
+	return op.w.writeJournal(op.j)
+}
+
+// enter notes the phase. It is only for people, and not written by itself.
+func (op *operation) enter(ctx context.Context, p phase) {
+	op.j.Phase = p
+	progress.Report(ctx, progress.Event{Phase: string(p)})
+}
+
+// recoverUnclean brings a cluster that was not stopped cleanly to rest: it
+// starts and stops it.
+func (op *operation) recoverUnclean(ctx context.Context) error {
+	slot := op.j.Before.Slot
+	st, err := op.w.db.State(ctx, slot)
+	if err != nil || st.State != Unclean {
+		return err
+	}
+	progress.Report(ctx, progress.Event{Phase: "recover database"})
+	if _, err := op.w.startLocked(ctx, slot); err != nil {
+		return err
+	}
+	op.running = true
+	return nil
+}
+
+// stop stops the server; the time away begins.
+func (op *operation) stop(ctx context.Context) error {
+	if !op.running {
+		return nil
+	}
+	progress.Report(ctx, progress.Event{Phase: "stop database"})
+	op.awayFrom = op.w.host.Clock.Now()
+	if err := op.w.db.Stop(ctx); err != nil {
+		return err
+	}
+	op.running = false
+	return nil
+}
+
+// restart starts the server on a slot if it ran when the operation began.
+func (op *operation) restart(ctx context.Context, slot Slot) error {
+	if !op.j.ServerRan || op.running {
+		return nil
+	}
+	progress.Report(ctx, progress.Event{Phase: "start database"})
+	if _, err := op.w.startLocked(ctx, slot); err != nil {
+		return err
+	}
+	op.running = true
+	if !op.awayFrom.IsZero() {
+		op.away = op.w.host.Clock.Now().Sub(op.awayFrom)
+	}
+	return nil
+}
+
+// abort puts everything back as it was before the operation began, and
+// reports cause. Past the switch that is not possible: the journal stays,
+// and recover finishes.
+func (op *operation) abort(ctx context.Context, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	if named, err := op.named(ctx); err != nil || named && !op.j.restores() {
+		op.switched = true // or may be: only recover can tell
+	}
+	if !op.switched {
+		err := op.back(ctx, outcomeFailed, cause)
+		if err == nil {
+			return cause
+		}
+		cause = errors.Join(cause, err)
+	}
+	return &fault.Error{Op: op.j.Verb, Path: op.w.rec.Path, Kind: fault.Interrupted, Err: cause,
+		Hint: "run `forklift recover`"}
+}
+
+// back undoes an operation that has not reached its switch: the pair it made
+// is deleted unless it was named, the staged files go, the server runs again
+// if it did. It is idempotent; recover uses it too.
+func (op *operation) back(ctx context.Context, outcome string, cause error) error {
+	if !op.logged {
+		return nil
+	}
+	if op.journald {
+		if err := op.discard(ctx); err != nil {
+			return err
+		}
+		if err := op.ensureServer(ctx, op.j.Before.Slot); err != nil {
+			return err
+		}
+	}
+	row := logRow{Operation: op.j.Operation, Verb: op.j.Verb, Outcome: outcome, Before: op.j.Before.Pair, After: op.j.Before.Pair}
+	if cause != nil {
+		row.Error = cause.Error()
+	}
+	if err := op.w.appendLog(row); err != nil {
+		return err
+	}
+	if !op.journald {
+		return nil
+	}
+	if err := op.w.clearJournal(); err != nil {
+		return err
+	}
+	op.journald = false
+	return nil
+}
+
+// discard removes what the operation has made.
+func (op *operation) discard(ctx context.Context) error {
+	if op.j.restores() {
+		if err := op.w.removeStaging(ctx, op.j.Operation); err != nil {
+			return err
+		}
+	}
+	named, err := op.named(ctx)
+	if err != nil || named || op.j.Reused || op.j.Pair == "" {
+		return err
+	}
+	err = op.w.store.DeletePair(ctx, op.w.rec.Project, op.j.Pair)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+// named reports whether the pair that the operation makes has its name: for
+// a capture that is the switch.
+func (op *operation) named(ctx context.Context) (bool, error) {
+	if op.j.PairName == "" {
+		return false, nil
+	}
+	id, err := op.w.store.Name(ctx, op.w.rec.Project, op.w.rec.ID, op.j.PairKind, op.j.PairName)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	}
+	return err == nil && id == op.j.Pair, err
+}
+
+// ensureServer starts the server on slot if it ran when the operation began.
+func (op *operation) ensureServer(ctx context.Context, slot Slot) error {
+	if !op.j.ServerRan {
+		return nil
+	}
+	st, err := op.w.db.State(ctx, slot)
+	if err != nil {
+		return err
+	}
+	op.running = st.State == Running
+	return op.restart(ctx, slot)
+}
+
+// done writes the outcome and clears the journal: the operation is over.
+func (op *operation) done(before, after storage.PairID, kind storage.PairKind, name string) error {
+	row := logRow{Operation: op.j.Operation, Verb: op.j.Verb, Outcome: outcomeDone,
+		Before: before, After: after, AfterKind: kind, Name: name}
+	if err := op.w.appendLog(row); err != nil {
+		return err
+	}
+	if err := op.w.clearJournal(); err != nil {
+		return err
+	}
+	op.journald = false
+	return nil
+}
+
+// afterSwitch is the context of what must be finished once begun.
+func afterSwitch(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), switchTime)
+}
+
+// wall is the time since the operation began.
+func (op *operation) wall() time.Duration { return op.w.host.Clock.Now().Sub(op.began) }
+
+// close releases the locks, the last taken first.
+func (op *operation) close() {
+	for i := len(op.unlock) - 1; i >= 0; i-- {
+		op.unlock[i]()
+	}
+	op.unlock = nil
+}

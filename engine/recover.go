@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"forklift/engine/worktree"
+	"forklift/storage"
+	"forklift/storage/durable"
+	"forklift/storage/fault"
+)
+
+// Recover ends an interrupted operation: forward, as if it had finished, when
+// its switch was made; else back, as if it had never begun. With opt.Back it
+// ends a restore backwards although the switch was made, as long as the slot
+// it came from is untouched. It may be killed and run again at any point.
+func (w *Worktree) Recover(ctx context.Context, opt RecoverOptions) (*RecoverResult, error) {
+	op := &operation{w: w, began: w.host.Clock.Now()}
+	defer op.close()
+	if err := op.lock(ctx, "recover", opt.WaitOptions); err != nil {
+		return nil, err
+	}
+	j, current, err := w.believe()
+	if err != nil {
+		return nil, err
+	}
+	if j == nil {
+		return &RecoverResult{Nothing: true}, nil
+	}
+	op.j, op.logged, op.journald = j, true, true
+	switched, err := op.hasSwitched(ctx, current)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := afterSwitch(ctx)
+	defer cancel()
+	res := &RecoverResult{Verb: j.Verb, Direction: "forward"}
+	switch {
+	case j.Direction == directionBack || switched && opt.Back:
+		res.Direction = "back"
+		err = op.turnBack(ctx, res)
+	case !switched:
+		res.Direction, res.ID = "back", j.Before.Pair
+		err = op.back(ctx, outcomeBack, nil)
+	case j.restores():
+		res.ID, res.Name = j.Target, j.TargetName
+		err = op.recoverForward(ctx, res)
+	default:
+		res.ID, res.Name = j.Pair, j.PairName
+		err = op.finishCapture(ctx)
+	}
+	if err != nil {
+		return nil, &fault.Error{Op: "recover", Path: w.rec.Path, Kind: fault.Interrupted, Err: err,
+			Hint: "remove the cause and run `forklift recover` again; nothing is lost"}
+	}
+	res.Running = op.running
+	return res, nil
+}
+
+// believe reads journal and selection after making them durable: what a
+// power cut could still take back must not be acted upon.
+func (w *Worktree) believe() (*journal, selection, error) {
+	j, err := w.readJournal()
+	if err != nil || j == nil {
+		return nil, selection{}, err
+	}
+	for _, name := range []string{journalFile, selectionFile} {
+		if err := durable.SyncFile(w.fs, w.file(name)); err != nil {
+			return nil, selection{}, fault.Wrap("flush", w.file(name), err)
+		}
+	}
+	if err := w.fs.SyncDir(w.dir); err != nil {
+		return nil, selection{}, fault.Wrap("flush", w.dir, err)
+	}
+	current, err := w.readSelection()
+	return j, current, err
+}
+
+// hasSwitched tells whether the operation passed its point of no return.
+func (op *operation) hasSwitched(ctx context.Context, current selection) (bool, error) {
+	if op.j.restores() {
+		return current.Operation == op.j.Operation, nil
+	}
+	return op.named(ctx)
+}
+
+// recoverForward finishes a restore behind its switch.
+func (op *operation) recoverForward(ctx context.Context, res *RecoverResult) error {
+	target, err := op.w.store.Pair(ctx, op.j.TargetProject, op.j.Target)
+	if err != nil {
+		return err
+	}
+	safety, err := op.w.store.Pair(ctx, op.w.rec.Project, op.j.Pair)
+	if err != nil {
+		return err
+	}
+	install, err := op.w.reopenStaging(ctx, op.j.Operation, safety.Source, target.Source)
+	if err != nil {
+		return err
+	}
+	r := &restoring{operation: op, target: target, safety: safety, install: install}
+	if err := r.forward(ctx); err != nil {
+		return err
+	}
+	res.RescueName, res.Rescued = r.result.RescueName, r.result.Rescued
+	return nil
+}
+
+// turnBack ends a restore backwards behind its switch. The journal durably
+// says so first; from then on it only can be finished backwards.
+func (op *operation) turnBack(ctx context.Context, res *RecoverResult) error {
+	if !op.j.restores() {
+		return errors.New("a capture that has its name cannot be taken back; run `forklift recover` without --back")
+	}
+	if op.j.Direction != directionBack {
+		if err := op.oldSlotIntact(); err != nil {
+			return err
+		}
+		op.j.Direction = directionBack
+		if err := op.w.writeJournal(op.j); err != nil {
+			return err
+		}
+	}
+	target, err := op.w.store.Pair(ctx, op.j.TargetProject, op.j.Target)
+	if err != nil {
+		return err
+	}
+	safety, err := op.w.store.Pair(ctx, op.w.rec.Project, op.j.Pair)
+	if err != nil {
+		return err
+	}
+	back := op.j.Operation + "-back"
+	install, err := op.w.reopenStaging(ctx, back, target.Source, safety.Source)
+	if err != nil {
+		return err
+	}
+	if err := op.w.writeSelection(op.j.Before); err != nil {
+		return err
+	}
+	rescue, err := op.w.finishInstall(ctx, op, install)
+	if err != nil {
+		return err
+	}
+	if rescue != nil {
+		res.RescueName, res.Rescued = rescue.Name, rescue.paths
+	}
+	return op.turnedBack(ctx, install, res)
+}
+
+// turnedBack ends a restore that was taken back.
+func (op *operation) turnedBack(ctx context.Context, install *worktree.Install, res *RecoverResult) error {
+	res.ID = op.j.Before.Pair
+	row := logRow{Operation: op.j.Operation, Verb: op.j.Verb, Outcome: outcomeBack, Before: op.j.Before.Pair, After: op.j.Before.Pair}
+	if err := op.w.appendLog(row); err != nil {
+		return err
+	}
+	if err := op.w.clearJournal(); err != nil {
+		return err
+	}
+	op.journald = false
+	if err := install.Remove(ctx); err != nil {
+		return err
+	}
+	if err := op.w.removeStaging(ctx, op.j.Operation); err != nil {
+		return err
+	}
+	return op.ensureServer(ctx, op.j.Before.Slot)
+}
+
+// oldSlotIntact refuses to go back when the slot that the restore left is not
+// what was saved.
+func (op *operation) oldSlotIntact() error {
+	r, err := op.w.proven(op.j.Before.Slot)
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		return fmt.Errorf("the database slot %s is not proven untouched since the restore left it; run `forklift recover`, then `forklift undo`", op.j.Before.Slot)
+	}
+	return nil
+}
+
+// rescued is the rescue pair of an install, with the paths it holds.
+type rescued struct {
+	*storage.Pair
+	paths []string
+}
+
+// finishInstall runs the install list to its end, checks the result, and
+// publishes what was edited meanwhile as a rescue checkpoint.
+func (w *Worktree) finishInstall(ctx context.Context, op *operation, install *worktree.Install) (*rescued, error) {
+	found, err := install.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := install.Verify(ctx); err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return w.publishRescue(ctx, op, found)
+}

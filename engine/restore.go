@@ -1,0 +1,345 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"forklift/engine/config"
+	"forklift/engine/worktree"
+	"forklift/storage"
+	"forklift/storage/durable"
+	"forklift/storage/fault"
+)
+
+// auditShare is the part of the patched pages that is read back after a
+// patch; --verify reads all.
+const auditShare = 0.01
+
+// Restore puts the source files and the database of a checkpoint back, both
+// or neither, after saving the present state as a safety checkpoint. When it
+// returns nil the result is durable and the server runs again if it did.
+func (w *Worktree) Restore(ctx context.Context, opt RestoreOptions) (*RestoreResult, error) {
+	target, err := w.resolve(ctx, opt.Ref)
+	if err != nil {
+		return nil, err
+	}
+	return w.move(ctx, verbRestore, target, opt)
+}
+
+// Undo takes the last restore, undo or redo back, saving the present state first.
+func (w *Worktree) Undo(ctx context.Context, opt WaitOptions) (*RestoreResult, error) {
+	last, err := w.lastMove()
+	if err != nil {
+		return nil, err
+	}
+	if last == nil {
+		return nil, &fault.Error{Op: "undo", Path: w.rec.Path, Kind: fault.NotFound,
+			Err: errors.New("this worktree has no restore to undo"), Hint: "`forklift log` shows what was done"}
+	}
+	return w.moveBack(ctx, verbUndo, last, opt)
+}
+
+// Redo takes the last undo back. It fails when something was restored since.
+func (w *Worktree) Redo(ctx context.Context, opt WaitOptions) (*RestoreResult, error) {
+	last, err := w.lastMove()
+	if err != nil {
+		return nil, err
+	}
+	if last == nil || last.Verb != verbUndo {
+		return nil, &fault.Error{Op: "redo", Path: w.rec.Path, Kind: fault.NotFound,
+			Err: errors.New("the last operation was not an undo"), Hint: "`forklift log` shows what was done"}
+	}
+	return w.moveBack(ctx, verbRedo, last, opt)
+}
+
+func (w *Worktree) moveBack(ctx context.Context, verb string, last *logRow, opt WaitOptions) (*RestoreResult, error) {
+	target, err := w.store.Pair(ctx, w.rec.Project, last.Before)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", verb, err)
+	}
+	return w.move(ctx, verb, target, RestoreOptions{WaitOptions: opt})
+}
+
+// restoring is a restore under way.
+type restoring struct {
+	*operation
+	target  *storage.Pair
+	data    storage.DatabaseState // of the target
+	safety  *storage.Pair
+	cfg     *config.File
+	opt     RestoreOptions
+	install *worktree.Install
+	result  RestoreResult
+}
+
+// move is restore, undo and redo: design section 7, steps 1 to 8.
+func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, opt RestoreOptions) (*RestoreResult, error) {
+	cfg, err := w.Config(ctx)
+	if err != nil {
+		return nil, err
+	}
+	data, err := w.checkTarget(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	op, err := w.begin(ctx, verb, opt.WaitOptions)
+	if err != nil {
+		return nil, err
+	}
+	defer op.close()
+	r := &restoring{operation: op, target: target, data: data, cfg: cfg, opt: opt}
+	r.plan()
+	if err := w.checkSpace(r.j.ToSlot, data); err != nil {
+		return nil, err
+	}
+	if err := r.run(ctx); err != nil {
+		return nil, r.abort(ctx, err)
+	}
+	return r.finished(), nil
+}
+
+// plan completes the journal: everything that recover must know.
+func (r *restoring) plan() {
+	j := r.j
+	j.Target, j.TargetProject, j.TargetKind, j.TargetName = r.target.ID, r.target.Project, r.target.Kind, r.target.Name
+	j.ToSlot = j.Before.Slot.Other()
+	j.Pair, j.PairKind = storage.PairID(j.Operation), storage.Safety
+	j.PairName = fmt.Sprintf("before-%s-%s", j.Verb, j.Started.Format("20060102-150405.000"))
+}
+
+func (r *restoring) run(ctx context.Context) error {
+	if err := r.start(r.target.Name, ""); err != nil {
+		return err
+	}
+	r.enter(ctx, phasePatch)
+	if err := r.patch(ctx); err != nil {
+		return err
+	}
+	r.enter(ctx, phaseSave)
+	saved, err := r.save(ctx)
+	if err != nil {
+		return err
+	}
+	r.enter(ctx, phaseStage)
+	if r.install, err = r.w.stage(ctx, r.j.Operation, r.safety.Source, r.target.Source); err != nil {
+		return err
+	}
+	r.enter(ctx, phaseFlush)
+	if err := r.flush(ctx, saved); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return canceled(ctx)
+	}
+	r.switched = true
+	ctx, cancel := afterSwitch(ctx)
+	defer cancel()
+	r.enter(ctx, phaseSwitch)
+	if err := r.w.writeSelection(r.next()); err != nil {
+		return err
+	}
+	return r.forward(ctx)
+}
+
+// next is the selection that the restore switches to.
+func (op *operation) next() selection {
+	return selection{Project: op.j.TargetProject, Pair: op.j.Target, Kind: op.j.TargetKind, Slot: op.j.ToSlot,
+		Operation: op.j.Operation, At: op.w.host.Clock.Now()}
+}
+
+// patch makes the idle slot the target's database.
+func (r *restoring) patch(ctx context.Context) error {
+	unlock, err := r.w.lockSlot(ctx, r.j.ToSlot)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	verify := auditShare
+	if r.opt.Verify {
+		verify = 1
+	}
+	r.result.PatchedBytes, err = r.w.patchSlot(ctx, r.j.ToSlot, r.data.Trees, verify)
+	return err
+}
+
+// save captures the present state as the safety pair and leaves the server
+// stopped. A pair that holds exactly this state already serves as well.
+func (r *restoring) save(ctx context.Context) (*saver, error) {
+	if err := r.recoverUnclean(ctx); err != nil {
+		if !r.opt.DiscardCurrent {
+			return nil, &fault.Error{Op: r.j.Verb, Path: r.w.branch.SlotDir(r.j.Before.Slot), Err: fmt.Errorf("the present database cannot be saved: %w", err),
+				Hint: "mend it, or give --discard-current to restore without saving it"}
+		}
+		return r.saveSourcesOnly(ctx)
+	}
+	s, err := r.w.newSaver(ctx, r.cfg.Selection(), r.j.Before.Slot)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	if err := r.passes(ctx, s); err != nil {
+		return nil, err
+	}
+	return s, r.publishSafety(ctx, s)
+}
+
+// publishSafety widens the capture to every path that the restore will touch,
+// and publishes it or finds the pair that serves already.
+func (r *restoring) publishSafety(ctx context.Context, s *saver) error {
+	if err := s.commit(ctx); err != nil {
+		return err
+	}
+	var err error
+	if s.extra, err = worktree.Covered(ctx, r.w.store, s.source.Manifest, r.target.Source); err != nil {
+		return err
+	}
+	if len(s.extra) > 0 {
+		if err := r.saveMore(ctx, s); err != nil {
+			return err
+		}
+	}
+	if serves, err := r.serving(ctx, s); err != nil || serves != nil {
+		if err == nil {
+			r.safety, r.j.Pair, r.j.PairKind, r.j.PairName, r.j.Reused = serves, serves.ID, serves.Kind, serves.Name, true
+			err = r.w.writeJournal(r.j)
+		}
+		return err
+	}
+	r.safety, err = r.publish(ctx, s, "before "+r.j.Verb+" of "+r.target.Name, "")
+	if err == nil {
+		s.remember(true)
+	}
+	return err
+}
+
+// saveMore scans the sources again with the extra paths.
+func (r *restoring) saveMore(ctx context.Context, s *saver) error {
+	writer, err := r.w.store.NewWriter(ctx)
+	if err != nil {
+		return err
+	}
+	s.writer.Abort() // it was committed: this only releases it
+	s.writer = writer
+	return s.scanSource(ctx)
+}
+
+// serving is the pair that the worktree rests on, if it is exactly what was
+// just captured; nil otherwise. A seed never serves.
+func (r *restoring) serving(ctx context.Context, s *saver) (*storage.Pair, error) {
+	if r.j.Before.Project == "" {
+		return nil, nil
+	}
+	p, err := r.w.store.Pair(ctx, r.j.Before.Project, r.j.Before.Pair)
+	if err != nil {
+		if fault.KindOf(err) == fault.NotFound {
+			return nil, nil
+		}
+		return nil, err
+	}
+	if p.Worktree != r.w.rec.ID || len(p.Databases) != 1 || !p.Source.Same(s.sourceState()) || !sameTrees(p.Databases[0].Trees, s.trees()) {
+		return nil, nil
+	}
+	return p, nil
+}
+
+// saveSourcesOnly is --discard-current: the files are saved, the database,
+// which cannot be brought to rest, is set aside byte for byte.
+func (r *restoring) saveSourcesOnly(ctx context.Context) (*saver, error) {
+	s, err := r.w.newSaver(ctx, r.cfg.Selection(), r.j.Before.Slot)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	if err := s.scanSource(ctx); err != nil {
+		return nil, err
+	}
+	r.warnings = append(r.warnings, "the database as it was could not be saved: undo brings back the files only")
+	return nil, r.publishSafety(ctx, s)
+}
+
+// flush makes the patched slot, the slot that was left and their records
+// durable. After it everything that the switch needs is on disk.
+func (r *restoring) flush(ctx context.Context, saved *saver) error {
+	w, to, from := r.w, r.j.ToSlot, r.j.Before.Slot
+	unlock, err := r.lockBothSlots(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := durable.SyncTree(w.fs, w.branch.Dir); err != nil {
+		return err
+	}
+	rec, err := w.cleanRecord(to, r.data.Trees)
+	if err != nil {
+		return err
+	}
+	if err := w.writeSlot(to, rec); err != nil || saved == nil {
+		return err
+	}
+	if rec, err = saved.slotRecord(); err != nil {
+		return err
+	}
+	return w.writeSlot(from, rec)
+}
+
+// lockBothSlots takes the two slot locks in their order.
+func (r *restoring) lockBothSlots(ctx context.Context) (unlock func(), err error) {
+	unlockA, err := r.w.lockSlot(ctx, SlotA)
+	if err != nil {
+		return nil, err
+	}
+	unlockB, err := r.w.lockSlot(ctx, SlotB)
+	if err != nil {
+		unlockA()
+		return nil, err
+	}
+	return func() { unlockB(); unlockA() }, nil
+}
+
+// forward is everything behind the switch: install, verify, publish what was
+// rescued, clear the journal, clean up, start the server.
+func (r *restoring) forward(ctx context.Context) error {
+	r.enter(ctx, phaseInstall)
+	rescue, err := r.w.finishInstall(ctx, r.operation, r.install)
+	if err != nil {
+		return err
+	}
+	if rescue != nil {
+		r.result.RescueName, r.result.Rescued = rescue.Name, rescue.paths
+	}
+	st, err := r.w.db.State(ctx, r.j.ToSlot)
+	if err != nil {
+		return err
+	}
+	if st.State != AtRest {
+		return fmt.Errorf("the restored database is %s, not at rest", st.State)
+	}
+	return r.concluded(ctx)
+}
+
+// concluded ends a restore that holds: outcome, journal, then what is not
+// needed any more, then the server.
+func (r *restoring) concluded(ctx context.Context) error {
+	r.result.Changed, r.result.Removed, r.result.Kept = r.install.Counts()
+	if err := r.done(r.j.Pair, r.j.Target, r.j.TargetKind, r.j.TargetName); err != nil {
+		return err
+	}
+	if err := r.install.Remove(ctx); err != nil {
+		r.warnings = append(r.warnings, err.Error())
+	}
+	if err := r.restart(ctx, r.j.ToSlot); err != nil {
+		return &fault.Error{Op: r.j.Verb, Path: r.target.Name, Err: fmt.Errorf("restored, but the database did not start: %w", err),
+			Hint: "`forklift db start` tries again, `forklift undo` goes back"}
+	}
+	return nil
+}
+
+func (r *restoring) finished() *RestoreResult {
+	res := r.result
+	res.Verb, res.ID, res.Name = r.j.Verb, r.target.ID, r.target.Name
+	res.SafetyID, res.SafetyName = r.j.Pair, r.j.PairName
+	res.Running, res.AwayMs, res.WallMs = r.running, r.away.Milliseconds(), r.wall().Milliseconds()
+	res.Warnings = r.warnings
+	return &res
+}

@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"sort"
+
+	"forklift/engine/config"
+	"forklift/engine/internal/process"
+	"forklift/storage"
+	"forklift/storage/progress"
+	"forklift/storage/vfs"
+)
+
+// statClean is the state of a database in a pair: it was at rest.
+const stateClean = "clean"
+
+// saver captures the present state of a worktree into the store, in two
+// passes: a hot one while the server runs, which reads everything that was
+// touched, and a cold one at rest, which reads again only what was touched
+// since. Nothing it stores can be seen before commit and publish.
+type saver struct {
+	w      *Worktree
+	writer *storage.Writer
+	root   vfs.Root
+	slot   Slot
+
+	selection config.Selection
+	ignored   []string
+	extra     []string // paths beside the selection
+	source    *storage.Tree
+	data      map[string]*savedTree
+	seen      Observation
+	facts     json.RawMessage
+	read      int64
+	files     int
+	warnings  []string
+}
+
+// savedTree is one tree of the database as the last pass found it.
+type savedTree struct {
+	name      string
+	dir       string
+	tree      *storage.Tree
+	inexact   []string
+	signature storage.ID
+}
+
+// newSaver begins a capture of the selected slot and of the sources.
+func (w *Worktree) newSaver(ctx context.Context, sel config.Selection, slot Slot) (*saver, error) {
+	ignored, err := w.ignored(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	root, err := w.fs.OpenRoot(w.rec.Path)
+	if err != nil {
+		return nil, err
+	}
+	writer, err := w.store.NewWriter(ctx)
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return &saver{w: w, writer: writer, root: root, slot: slot, selection: sel, ignored: ignored,
+		data: make(map[string]*savedTree)}, nil
+}
+
+// close gives up what was not committed.
+func (s *saver) close() {
+	s.writer.Abort()
+	_ = s.root.Close()
+}
+
+// hot is the pass while the server runs.
+func (s *saver) hot(ctx context.Context) error {
+	progress.Report(ctx, progress.Event{Phase: "read database"})
+	if err := s.w.db.Settle(ctx); err != nil {
+		return err
+	}
+	seen, err := s.w.db.Observe(ctx)
+	if err != nil {
+		return err
+	}
+	s.seen = seen
+	if err := s.scanData(ctx, true); err != nil {
+		return err
+	}
+	return s.scanSource(ctx)
+}
+
+// cold is the pass at rest; what it finds is the capture.
+func (s *saver) cold(ctx context.Context) error {
+	progress.Report(ctx, progress.Event{Phase: "read what changed since"})
+	if err := s.scanData(ctx, false); err != nil {
+		return err
+	}
+	s.warnings = s.w.db.Warnings()
+	if err := s.scanSource(ctx); err != nil {
+		return err
+	}
+	facts, err := s.w.db.Facts(ctx, s.slot)
+	s.facts = facts
+	return err
+}
+
+func (s *saver) scanData(ctx context.Context, hot bool) error {
+	trees, err := s.w.db.Trees(ctx, s.slot, hot)
+	if err != nil {
+		return err
+	}
+	for _, t := range trees {
+		if err := s.scanDatabaseTree(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *saver) scanDatabaseTree(ctx context.Context, t DatabaseTree) error {
+	root, err := s.w.fs.OpenRoot(t.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	memory := s.w.loadMemory(memoryOfSlot(s.slot, t.Name))
+	if before := s.data[t.Name]; before != nil {
+		memory = before.tree.Memory
+	}
+	tree, err := s.writer.Scan(ctx, root, t.Rules, memory)
+	if err != nil {
+		return fmt.Errorf("capture %s: %w", t.Name, err)
+	}
+	s.read += tree.Stats.ReadBytes
+	saved := &savedTree{name: t.Name, dir: t.Dir, tree: tree}
+	for name := range t.Rules.Zero {
+		saved.inexact = append(saved.inexact, name)
+	}
+	sort.Strings(saved.inexact)
+	s.data[t.Name] = saved
+	return nil
+}
+
+func (s *saver) scanSource(ctx context.Context) error {
+	rules, err := s.w.sourceRules(s.selection, s.ignored, s.extra)
+	if err != nil {
+		return err
+	}
+	memory := s.w.loadMemory(memoryOfSources)
+	if s.source != nil {
+		memory = s.source.Memory
+	}
+	tree, err := s.writer.Scan(ctx, s.root, rules, memory)
+	if err != nil {
+		return fmt.Errorf("capture source files: %w", err)
+	}
+	s.read += tree.Stats.ReadBytes
+	s.source = tree
+	return nil
+}
+
+// commit makes everything that was read durable in the store.
+func (s *saver) commit(ctx context.Context) error {
+	progress.Report(ctx, progress.Event{Phase: "store"})
+	return s.writer.Commit(ctx)
+}
+
+// sourceState is the source half of the pair.
+func (s *saver) sourceState() storage.SourceState {
+	return storage.SourceState{Manifest: s.source.Manifest, Paths: s.selection.Source, Ignore: s.selection.Ignore,
+		Gitignored: s.selection.Gitignored, Covered: s.extra, Files: s.source.Stats.Files, Bytes: s.source.Stats.Bytes}
+}
+
+// trees is the database half of the pair.
+func (s *saver) trees() []storage.TreeState {
+	var list []storage.TreeState
+	for _, t := range s.data {
+		list = append(list, storage.TreeState{Name: t.name, Manifest: t.tree.Manifest,
+			Files: t.tree.Stats.Files, Bytes: t.tree.Stats.Bytes})
+	}
+	sort.Slice(list, func(i, k int) bool { return list[i].Name < list[k].Name })
+	return list
+}
+
+// pair makes the pair object of what the cold pass found.
+func (s *saver) pair(ctx context.Context, j *journal, reason, note string) (*storage.Pair, error) {
+	head, branch, err := s.w.host.Git.Head(ctx, s.w.repo)
+	if err != nil {
+		return nil, err
+	}
+	trees := s.trees()
+	p := &storage.Pair{ID: j.Pair, Project: s.w.rec.Project, Worktree: s.w.rec.ID, Name: j.PairName, Kind: j.PairKind,
+		Created: s.w.host.Clock.Now(), Actor: s.w.host.Actor, Reason: reason, Note: note,
+		Parents: []storage.PairID{j.Before.Pair}, Head: head, GitBranch: branch,
+		Source: s.sourceState(),
+		Databases: []storage.DatabaseState{{Kind: s.w.rec.Kind, State: stateClean, Trees: trees, Facts: s.facts,
+			Tables: s.seen.Tables, Counters: s.seen.Counters}},
+		AddedBytes: s.writer.AddedBytes(), LogicalBytes: s.source.Stats.Bytes}
+	for _, t := range trees {
+		p.LogicalBytes += t.Bytes
+	}
+	return p, nil
+}
+
+// slotRecord says that the slot holds exactly what was captured. It is true
+// only while no server starts in the slot, and once the slot was flushed.
+func (s *saver) slotRecord() (slotRecord, error) {
+	r := slotRecord{Clean: true, Trees: s.trees(), Boot: process.BootID()}
+	for _, t := range s.data {
+		for _, name := range t.inexact {
+			r.Inexact = append(r.Inexact, path.Join(t.name, name))
+		}
+	}
+	sort.Strings(r.Inexact)
+	var err error
+	r.Signature, err = s.w.slotSignature(s.slot, r.Trees)
+	return r, err
+}
+
+// skipped lists what a user should know was left out: not what is ignored.
+func (s *saver) skipped() []Skipped {
+	var list []Skipped
+	for _, e := range s.source.Omitted {
+		if e.Reason != "ignored" {
+			list = append(list, Skipped{Path: e.Path, Reason: e.Reason})
+		}
+	}
+	return list
+}
+
+// remember keeps what the passes learned about the files for the next capture.
+func (s *saver) remember(withData bool) {
+	s.w.saveMemory(memoryOfSources, s.source.Memory)
+	if !withData {
+		return
+	}
+	for _, t := range s.data {
+		s.w.saveMemory(memoryOfSlot(s.slot, t.name), t.tree.Memory)
+	}
+}

@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/zeebo/blake3"
+
+	"forklift/engine/internal/process"
+	"forklift/storage"
+	"forklift/storage/durable"
+	"forklift/storage/fault"
+	"forklift/storage/progress"
+	"forklift/storage/vfs"
+)
+
+// spaceMargin is what must stay free beside what a restore is going to
+// write: manifests, journals, the safety pair of a small change.
+const spaceMargin = 64 << 20
+
+// slotSignature is one number for the lstat of everything in a slot's trees:
+// equal signatures in one boot mean that nothing was written in between.
+func (w *Worktree) slotSignature(slot Slot, trees []storage.TreeState) (storage.ID, error) {
+	h := blake3.New()
+	for _, t := range trees {
+		root, err := w.fs.OpenRoot(w.db.Place(slot, t.Name))
+		if err != nil {
+			return storage.ID{}, err
+		}
+		err = signDirectory(root, ".", h)
+		_ = root.Close()
+		if err != nil {
+			return storage.ID{}, err
+		}
+	}
+	var id storage.ID
+	h.Sum(id[:0])
+	return id, nil
+}
+
+// signDirectory feeds the lstat of everything below dir to h.
+func signDirectory(root vfs.Root, dir string, h *blake3.Hasher) error {
+	entries, err := root.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name)
+		info, err := root.Lstat(name)
+		if err != nil {
+			return err
+		}
+		buf := binary.BigEndian.AppendUint32(nil, uint32(len(name)))
+		buf = append(buf, name...)
+		for _, n := range [...]uint64{uint64(info.Mode), uint64(info.Size), uint64(info.Mtime), uint64(info.Ctime), info.Dev, info.Ino} {
+			buf = binary.BigEndian.AppendUint64(buf, n)
+		}
+		if _, err := h.Write(buf); err != nil {
+			return err
+		}
+		if info.IsDir() {
+			if err := signDirectory(root, name, h); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// proven tells what a slot is proven to hold: its record when it is clean, of
+// this boot, and nothing was written since; else nil.
+func (w *Worktree) proven(slot Slot) (*slotRecord, error) {
+	r, err := w.readSlot(slot)
+	if err != nil || !r.Clean || r.Boot == "" || r.Boot != process.BootID() {
+		return nil, err
+	}
+	sig, err := w.slotSignature(slot, r.Trees)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil || sig != r.Signature {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// cleanRecord describes a slot that was just patched to trees and flushed.
+func (w *Worktree) cleanRecord(slot Slot, trees []storage.TreeState) (slotRecord, error) {
+	sig, err := w.slotSignature(slot, trees)
+	return slotRecord{Clean: true, Trees: trees, Boot: process.BootID(), Signature: sig}, err
+}
+
+// patchSlot makes the idle slot hold exactly trees: not flushed, its record
+// dirty. It starts from what the slot is proven to hold. The caller holds
+// the slot's lock.
+func (w *Worktree) patchSlot(ctx context.Context, slot Slot, trees []storage.TreeState, verify float64) (written int64, err error) {
+	have, err := w.proven(slot)
+	if err != nil {
+		return 0, err
+	}
+	if err := w.soil(slot); err != nil {
+		return 0, err
+	}
+	unlock, err := w.store.LockShared(ctx, serverLockWait)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	for _, t := range trees {
+		dir := w.db.Place(slot, t.Name)
+		if dir == "" {
+			return written, fmt.Errorf("patch slot: the %s database has no tree %q", w.db.Kind(), t.Name)
+		}
+		if err := durable.MkdirAll(w.fs, dir, 0o700); err != nil {
+			return written, err
+		}
+		opt := storage.PatchOptions{Verify: verify}
+		if have != nil {
+			opt.Have, opt.Inexact = have.tree(t.Name)
+		}
+		progress.Report(ctx, progress.Event{Phase: "prepare database", TotalBytes: t.Bytes, TotalFiles: t.Files})
+		stats, err := w.store.Patch(ctx, w.fs, dir, t.Manifest, opt)
+		written += stats.WrittenBytes
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
+// tree gives the manifest that a clean slot holds for a tree, and the files
+// that it does not describe byte for byte.
+func (r *slotRecord) tree(name string) (storage.ID, map[string]bool) {
+	inexact := make(map[string]bool)
+	for _, p := range r.Inexact {
+		if file, ok := strings.CutPrefix(p, name+"/"); ok {
+			inexact[file] = true
+		}
+	}
+	for _, t := range r.Trees {
+		if t.Name == name {
+			return t.Manifest, inexact
+		}
+	}
+	return storage.ID{}, nil
+}
+
+// sameTrees compares what two lists of trees hold.
+func sameTrees(a, b []storage.TreeState) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Name != b[i].Name || a[i].Manifest != b[i].Manifest {
+			return false
+		}
+	}
+	return true
+}
+
+// checkSpace refuses a restore that the store's file system has no room for:
+// what the target's database needs beyond what the idle slot occupies.
+func (w *Worktree) checkSpace(slot Slot, data storage.DatabaseState) error {
+	need := int64(spaceMargin)
+	for _, t := range data.Trees {
+		need += t.Bytes
+		need -= w.occupied(w.db.Place(slot, t.Name), ".")
+	}
+	space, err := w.fs.Space(w.branch.Dir)
+	if err != nil {
+		return fault.Wrap("look at free space", w.branch.Dir, err)
+	}
+	if space.FreeBytes >= need {
+		return nil
+	}
+	return &fault.Error{Op: "restore", Path: w.branch.Dir, Kind: fault.NoSpace,
+		Err:  fmt.Errorf("%d MB are needed, %d MB are free", need>>20, space.FreeBytes>>20),
+		Hint: "make room on the store's file system; nothing was changed"}
+}
+
+// occupied adds up the sizes of the files in a directory; what cannot be
+// read counts as nothing.
+func (w *Worktree) occupied(dir, below string) int64 {
+	entries, err := w.fs.ReadDir(path.Join(dir, below))
+	if err != nil {
+		return 0
+	}
+	var total int64
+	for _, e := range entries {
+		name := path.Join(below, e.Name)
+		if e.Type.IsDir() {
+			total += w.occupied(dir, name)
+		} else if info, err := w.fs.Lstat(path.Join(dir, name)); err == nil {
+			total += info.Size
+		}
+	}
+	return total
+}
