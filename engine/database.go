@@ -97,6 +97,9 @@ type Branch struct {
 	ID   string // unique in the store
 	Dir  string // <store>/branches/<id>; slots are Dir/a and Dir/b, the kind's own files Dir/run
 	Live string // path of the lock file that every server process inherits
+	// Installation is forklift.toml's choice of the server's programs; ""
+	// leaves it to the kind.
+	Installation string
 }
 
 // SlotDir is the directory of a slot.

@@ -45,6 +45,8 @@ type worktreeRecord struct {
 	Created   time.Time `json:"created"`
 	Kind      string    `json:"kind"`
 	Branch    string    `json:"branch"`
+	Seed      string    `json:"seed,omitempty"`      // that its database began as
+	TornDown  bool      `json:"torn_down,omitempty"` // only its checkpoints are left
 }
 
 // selection is what a worktree uses now. Replacing it is the switch of a restore.

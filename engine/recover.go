@@ -95,7 +95,7 @@ func (op *operation) recoverForward(ctx context.Context, res *RecoverResult) err
 	if err != nil {
 		return err
 	}
-	install, err := op.w.reopenStaging(ctx, op.j.Operation, safety.Source, target.Source)
+	install, err := op.w.reopenStaging(ctx, op.j.Operation, false, safety.Source, target.Source)
 	if err != nil {
 		return err
 	}
@@ -130,8 +130,7 @@ func (op *operation) turnBack(ctx context.Context, res *RecoverResult) error {
 	if err != nil {
 		return err
 	}
-	back := op.j.Operation + "-back"
-	install, err := op.w.reopenStaging(ctx, back, target.Source, safety.Source)
+	install, err := op.w.reopenStaging(ctx, op.j.Operation, true, target.Source, safety.Source)
 	if err != nil {
 		return err
 	}
@@ -160,9 +159,6 @@ func (op *operation) turnedBack(ctx context.Context, install *worktree.Install, 
 	}
 	op.journald = false
 	if err := install.Remove(ctx); err != nil {
-		return err
-	}
-	if err := op.w.removeStaging(ctx, op.j.Operation); err != nil {
 		return err
 	}
 	return op.ensureServer(ctx, op.j.Before.Slot)
@@ -200,5 +196,5 @@ func (w *Worktree) finishInstall(ctx context.Context, op *operation, install *wo
 	if len(found) == 0 {
 		return nil, nil
 	}
-	return w.publishRescue(ctx, op, found)
+	return w.publishRescue(ctx, op, install, found)
 }

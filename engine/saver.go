@@ -14,7 +14,7 @@ import (
 	"forklift/storage/vfs"
 )
 
-// statClean is the state of a database in a pair: it was at rest.
+// stateClean is the state of a database in a pair: it was at rest.
 const stateClean = "clean"
 
 // saver captures the present state of a worktree into the store, in two
@@ -189,14 +189,17 @@ func (s *saver) pair(ctx context.Context, j *journal, reason, note string) (*sto
 	if err != nil {
 		return nil, err
 	}
-	trees := s.trees()
 	p := &storage.Pair{ID: j.Pair, Project: s.w.rec.Project, Worktree: s.w.rec.ID, Name: j.PairName, Kind: j.PairKind,
 		Created: s.w.host.Clock.Now(), Actor: s.w.host.Actor, Reason: reason, Note: note,
 		Parents: []storage.PairID{j.Before.Pair}, Head: head, GitBranch: branch,
 		Source: s.sourceState(),
-		Databases: []storage.DatabaseState{{Kind: s.w.rec.Kind, State: stateClean, Trees: trees, Facts: s.facts,
-			Tables: s.seen.Tables, Counters: s.seen.Counters}},
 		AddedBytes: s.writer.AddedBytes(), LogicalBytes: s.source.Stats.Bytes}
+	trees := s.trees()
+	if len(trees) == 0 {
+		return p, nil // --discard-current: only the files could be saved
+	}
+	p.Databases = []storage.DatabaseState{{Kind: s.w.rec.Kind, State: stateClean, Trees: trees, Facts: s.facts,
+		Tables: s.seen.Tables, Counters: s.seen.Counters}}
 	for _, t := range trees {
 		p.LogicalBytes += t.Bytes
 	}

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -78,4 +79,19 @@ type TreeState struct {
 	Manifest ID     `json:"manifest"`
 	Files    int    `json:"files"`
 	Bytes    int64  `json:"bytes"`
+}
+
+// Same reports whether two source halves hold the same files, and s speaks
+// for every path that other covers.
+func (s SourceState) Same(other SourceState) bool {
+	if s.Manifest != other.Manifest || s.Gitignored != other.Gitignored ||
+		!slices.Equal(s.Paths, other.Paths) || !slices.Equal(s.Ignore, other.Ignore) {
+		return false
+	}
+	for _, p := range other.Covered {
+		if !slices.Contains(s.Covered, p) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"sort"
+
+	"forklift/storage"
+)
+
+// List lists checkpoints, the newest first.
+func (w *Worktree) List(ctx context.Context, opt ListOptions) ([]Checkpoint, error) {
+	pairs, names, err := w.listed(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	// What is shared is counted among all pairs of the project.
+	all, err := w.store.Pairs(ctx, w.rec.Project)
+	if err != nil {
+		return nil, err
+	}
+	usage, err := w.store.Usage(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	current, err := w.readSelection()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Checkpoint, 0, len(pairs))
+	for _, p := range pairs {
+		list = append(list, checkpoint(p, names[p.Worktree], usage[p.ID], current.Pair))
+	}
+	sort.Slice(list, func(i, k int) bool { return list[i].ID > list[k].ID })
+	return list, nil
+}
+
+// listed gives the pairs that a list shows, and the names of worktrees by id.
+func (w *Worktree) listed(ctx context.Context, opt ListOptions) ([]*storage.Pair, map[string]string, error) {
+	records, err := w.records(w.rec.Project)
+	if err != nil {
+		return nil, nil, err
+	}
+	names := make(map[string]string)
+	for _, r := range records {
+		names[r.ID] = r.Name
+	}
+	owner := w.rec.ID
+	if opt.Project {
+		owner = ""
+	}
+	named, err := w.store.Names(ctx, w.rec.Project, owner)
+	if err != nil {
+		return nil, nil, err
+	}
+	var pairs []*storage.Pair
+	for _, n := range named {
+		if n.Kind != storage.Capture && !opt.All {
+			continue
+		}
+		p, err := w.store.Pair(ctx, w.rec.Project, n.ID)
+		if err != nil {
+			return nil, nil, err
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs, names, nil
+}
+
+func checkpoint(p *storage.Pair, worktree string, u storage.Usage, current storage.PairID) Checkpoint {
+	return Checkpoint{ID: p.ID, Name: p.Name, Worktree: worktree, Kind: p.Kind, Created: p.Created, Note: p.Note,
+		Reason: p.Reason, Actor: p.Actor, Head: p.Head, GitBranch: p.GitBranch, Files: p.Source.Files,
+		LogicalBytes: p.LogicalBytes, OwnBytes: u.OwnBytes, SharedBytes: u.SharedBytes, Current: p.ID == current}
+}
+
+// Show describes one checkpoint.
+func (w *Worktree) Show(ctx context.Context, ref string) (*CheckpointDetail, error) {
+	p, err := w.resolve(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	all, err := w.store.Pairs(ctx, w.rec.Project)
+	if err != nil {
+		return nil, err
+	}
+	usage, err := w.store.Usage(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	current, err := w.readSelection()
+	if err != nil {
+		return nil, err
+	}
+	name := ""
+	if rec, err := w.readRecord(p.Worktree); err == nil {
+		name = rec.Name
+	}
+	d := &CheckpointDetail{Checkpoint: checkpoint(p, name, usage[p.ID], current.Pair), Pair: p, Facts: []json.RawMessage{}}
+	for _, db := range p.Databases {
+		d.Facts = append(d.Facts, db.Facts)
+	}
+	return d, nil
+}
+
+// Names lists what `restore` and `show` accept: the names of this worktree's
+// checkpoints, and WORKTREE:NAME for those of the project's others.
+func (w *Worktree) Names(ctx context.Context) ([]string, error) {
+	records, err := w.records(w.rec.Project)
+	if err != nil {
+		return nil, err
+	}
+	owner := make(map[string]string)
+	for _, r := range records {
+		owner[r.ID] = r.Name
+	}
+	named, err := w.store.Names(ctx, w.rec.Project, "")
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, n := range named {
+		switch {
+		case n.Kind != storage.Capture:
+		case n.Worktree == w.rec.ID:
+			list = append(list, n.Name)
+		case owner[n.Worktree] != "":
+			list = append(list, owner[n.Worktree]+":"+n.Name)
+		}
+	}
+	sort.Strings(list)
+	return list, nil
+}

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"forklift/engine/config"
+	"forklift/engine/trust"
+	"forklift/storage"
+	"forklift/storage/durable"
+	"forklift/storage/fault"
+)
+
+// Worktree is a git worktree that was set up: its records, its database and
+// its checkpoints. Its methods are the verbs; each takes the locks it needs.
+type Worktree struct {
+	*project
+	rec    worktreeRecord
+	dir    string // of its records
+	branch Branch
+	db     Database
+}
+
+// Open opens the worktree that holds dir. It fails with kind NotFound when it
+// was never set up, and refuses a copy (`cp -r`) of one that was.
+func Open(ctx context.Context, host Host, dir string) (*Worktree, error) {
+	repo, err := host.Git.Find(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &project{host: host, fs: host.FS, repo: repo}
+	l, err := p.readLink(repo.GitDir)
+	if err != nil {
+		return nil, err
+	}
+	if l == nil {
+		return nil, &fault.Error{Op: "open worktree", Path: repo.Worktree, Kind: fault.NotFound,
+			Err: errors.New("this worktree has no database of its own yet"), Hint: "run `forklift setup`"}
+	}
+	if err := p.readMachine(); err != nil {
+		return nil, err
+	}
+	if p.store, err = storage.Open(ctx, host.FS, l.Store); err != nil {
+		return nil, err
+	}
+	p.machine.Store = l.Store
+	w, err := p.open(ctx, l.Worktree)
+	if err != nil {
+		_ = p.store.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// open reads the records of the worktree with an id and checks that it is
+// the one in p.repo.
+func (p *project) open(ctx context.Context, id string) (*Worktree, error) {
+	rec, err := p.readRecord(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &fault.Error{Op: "open worktree", Path: p.repo.Worktree, Kind: fault.NotFound,
+			Err: fmt.Errorf("its record %s is not in the store %s", id, p.store.Dir()), Hint: "run `forklift setup --new`"}
+	}
+	if err != nil {
+		return nil, fault.Wrap("open worktree", p.repo.Worktree, err)
+	}
+	if err := p.checkIdentity(&rec); err != nil {
+		return nil, err
+	}
+	w := &Worktree{project: p, rec: rec, dir: p.recordDir(id)}
+	w.branch = p.branchAt(rec.Branch, w.dir)
+	// A broken configuration must not keep a user from recovering: only
+	// the verbs that need it fail on it.
+	cfg, err := w.Config(ctx)
+	if err != nil {
+		cfg = nil
+	}
+	w.db, err = p.database(ctx, rec.Kind, w.branch, cfg)
+	return w, err
+}
+
+// checkIdentity tells a moved worktree, whose record it updates, from a copy.
+func (p *project) checkIdentity(rec *worktreeRecord) error {
+	info, err := p.fs.Lstat(p.repo.GitDir)
+	if err != nil {
+		return fault.Wrap("open worktree", p.repo.GitDir, err)
+	}
+	same := info.Dev == rec.GitDev && info.Ino == rec.GitIno
+	if same && rec.GitDir == p.repo.GitDir && rec.Path == p.repo.Worktree && rec.CommonDir == p.repo.CommonDir {
+		return nil
+	}
+	if !same && rec.GitDir != p.repo.GitDir {
+		if l, err := p.readLink(rec.GitDir); err == nil && l != nil && l.Worktree == rec.ID {
+			return &fault.Error{Op: "open worktree", Path: p.repo.Worktree, Kind: fault.Usage,
+				Err:  fmt.Errorf("it is a copy of %s, and both would use one database", rec.Path),
+				Hint: "run `forklift setup --new` here to give it a database of its own"}
+		}
+	}
+	rec.Path, rec.GitDir, rec.CommonDir = p.repo.Worktree, p.repo.GitDir, p.repo.CommonDir
+	rec.GitDev, rec.GitIno = info.Dev, info.Ino
+	return p.writeRecord(*rec)
+}
+
+// Close releases the store.
+func (w *Worktree) Close() error { return w.store.Close() }
+
+// Info identifies the worktree.
+func (w *Worktree) Info() WorktreeInfo { return w.rec.info(w.store.Dir()) }
+
+func (r worktreeRecord) info(store string) WorktreeInfo {
+	return WorktreeInfo{ID: r.ID, Name: r.Name, Project: r.Project, Path: r.Path, Store: store,
+		Branch: r.Branch, Kind: r.Kind, Created: r.Created}
+}
+
+// Config reads and checks .forklift.json.
+func (w *Worktree) Config(_ context.Context) (*config.File, error) {
+	cfg, err := config.Load(w.fs, path.Join(w.rec.Path, ConfigFile))
+	if err != nil {
+		return nil, err
+	}
+	return cfg, w.checkSources(cfg.Source)
+}
+
+// checkSources refuses to select a path that holds the store.
+func (p *project) checkSources(sources []string) error {
+	for _, s := range sources {
+		dir := path.Join(p.repo.Worktree, s)
+		if within(dir, p.machine.Store) {
+			return &fault.Error{Op: "read " + ConfigFile, Path: s, Kind: fault.Usage,
+				Err:  fmt.Errorf("source %q holds the store %s", s, p.machine.Store),
+				Hint: "select other paths, or keep the store elsewhere"}
+		}
+	}
+	return nil
+}
+
+// within reports whether name is dir or below it.
+func within(dir, name string) bool {
+	return name == dir || len(name) > len(dir) && name[:len(dir)] == dir && (name[len(dir)] == '/' || dir == "/")
+}
+
+// content is the text of .forklift.json, for trust.
+func (w *Worktree) content() ([]byte, error) {
+	return durable.ReadFile(w.fs, path.Join(w.rec.Path, ConfigFile), maxConfigBytes)
+}
+
+// Trusted reports whether the user has approved what .forklift.json would run.
+func (w *Worktree) Trusted(_ context.Context) (bool, error) {
+	data, err := w.content()
+	if err != nil {
+		return false, err
+	}
+	return trust.Approved(w.fs, w.host.StateDir, w.rec.ID, path.Join(w.rec.Path, ConfigFile), data)
+}
+
+// TrustText is exactly what .forklift.json would run.
+func (w *Worktree) TrustText(ctx context.Context) (string, error) {
+	cfg, err := w.Config(ctx)
+	if err != nil {
+		return "", err
+	}
+	return trust.Text(cfg), nil
+}
+
+// Trust approves the present content of .forklift.json in this worktree.
+func (w *Worktree) Trust(_ context.Context) error {
+	data, err := w.content()
+	if err != nil {
+		return err
+	}
+	return trust.Approve(w.fs, w.host.StateDir, w.rec.ID, path.Join(w.rec.Path, ConfigFile), data)
+}

@@ -1,0 +1,309 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"time"
+
+	"forklift/engine/config"
+	"forklift/storage"
+	"forklift/storage/durable"
+	"forklift/storage/fault"
+	"forklift/storage/record"
+	"forklift/storage/vfs"
+)
+
+const (
+	// setupLock serialises the setups and teardowns of one store.
+	setupLock = "setup.lock"
+	// setupWait bounds the wait for it: a setup takes a second.
+	setupWait = 2 * time.Minute
+	// unfinishedFile marks a record directory whose setup or teardown has
+	// not ended. See sweep.
+	unfinishedFile = "unfinished.json"
+)
+
+// unfinished says what was being done to a record directory.
+type unfinished struct {
+	Verb   string `json:"verb"` // setup or teardown
+	GitDir string `json:"git_dir"`
+	Branch string `json:"branch"`
+}
+
+// settingUp is a setup under way.
+type settingUp struct {
+	*project
+	opt    SetupOptions
+	made   string // text of the .forklift.json to make; "" when there is one
+	fresh  bool   // forklift.toml is to be made
+	seed   *storage.Pair
+	rec    worktreeRecord
+	result SetupResult
+}
+
+// Setup gives the worktree that holds dir an identity and a database of its
+// own. It is idempotent. When it returns nil everything is durable; killed
+// before its last write, the link in the git directory, it has left nothing
+// that counts, and the next setup removes it.
+func Setup(ctx context.Context, host Host, dir string, opt SetupOptions) (*SetupResult, error) {
+	p, err := findProject(ctx, host, dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &settingUp{project: p, opt: opt}
+	cfg, err := s.configure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.store, err = storage.Create(ctx, p.fs, p.machine.Store); err != nil {
+		return nil, err
+	}
+	defer func() { _ = p.store.Close() }()
+	lock, err := lockWithin(ctx, p.fs, path.Join(p.store.Dir(), setupLock), true, setupWait)
+	if err != nil {
+		if errors.Is(err, vfs.ErrLocked) {
+			err = &fault.Error{Op: "setup", Path: p.store.Dir(), Kind: fault.Busy, Err: errors.New("another setup is under way"), Hint: "try again when it has ended"}
+		}
+		return nil, err
+	}
+	defer func() { _ = lock.Unlock() }()
+	if err := p.sweep(ctx); err != nil {
+		return nil, err
+	}
+	if done, err := s.already(ctx); err != nil || done {
+		return &s.result, err
+	}
+	if err := s.create(ctx, cfg); err != nil {
+		return nil, err
+	}
+	return &s.result, nil
+}
+
+// configure reads .forklift.json, or makes the text of a default one and has
+// it reviewed. It changes nothing.
+func (s *settingUp) configure(ctx context.Context) (*config.File, error) {
+	name := path.Join(s.repo.Worktree, ConfigFile)
+	s.result.ConfigPath = name
+	cfg, err := config.Load(s.fs, name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		if err == nil && s.opt.Source != nil {
+			err = &fault.Error{Op: "setup", Path: name, Kind: fault.Usage, Err: errors.New("the file is there already, so --source has no use"),
+				Hint: "change `source` in the file"}
+		}
+		if err == nil {
+			err = s.checkSources(cfg.Source)
+		}
+		return cfg, err
+	}
+	source := s.opt.Source
+	if source == nil {
+		if source, err = s.host.Git.Tracked(ctx, s.repo); err != nil {
+			return nil, err
+		}
+		source = config.Guess(source)
+	}
+	text := config.Default(source)
+	if cfg, err = config.Parse(name, text); err != nil {
+		return nil, err
+	}
+	if err := s.checkSources(cfg.Source); err != nil {
+		return nil, err
+	}
+	s.made = string(text)
+	if !s.opt.Yes && s.opt.Review != nil {
+		err = s.opt.Review(ctx, name, s.made)
+	}
+	return cfg, err
+}
+
+// already reports whether the worktree is set up; then only a missing
+// .forklift.json is made.
+func (s *settingUp) already(ctx context.Context) (bool, error) {
+	l, err := s.readLink(s.repo.GitDir)
+	if err != nil || l == nil || s.opt.New {
+		return false, err
+	}
+	w, err := Open(ctx, s.host, s.repo.Worktree)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = w.Close() }()
+	if w.rec.TornDown {
+		return false, nil
+	}
+	s.result.Worktree, s.result.Seed = w.Info(), w.rec.Seed
+	if s.opt.Seed != "" && s.opt.Seed != w.rec.Seed {
+		return false, &fault.Error{Op: "setup", Path: s.repo.Worktree, Kind: fault.Usage, Err: errors.New("this worktree has a database already"),
+			Hint: "`forklift teardown`, then `forklift setup --seed " + s.opt.Seed + "` starts over"}
+	}
+	return true, s.writeConfig()
+}
+
+// create makes identity and database, in the order of design section 6: the
+// record and the slot first, the link last.
+func (s *settingUp) create(ctx context.Context, cfg *config.File) error {
+	if err := s.choose(ctx, cfg); err != nil {
+		return err
+	}
+	w := &Worktree{project: s.project, rec: s.rec, dir: s.recordDir(s.rec.ID)}
+	w.branch = s.branchAt(s.rec.Branch, w.dir)
+	if err := durable.MkdirAll(s.fs, path.Join(w.dir, holdersDir), 0o700); err != nil {
+		return err
+	}
+	unlock, err := w.lockOperation(ctx, verbSetup, 0)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	mark := unfinished{Verb: verbSetup, GitDir: s.repo.GitDir, Branch: s.rec.Branch}
+	if err := record.Write(s.fs, w.file(unfinishedFile), "unfinished", recordFormat, mark); err != nil {
+		return err
+	}
+	if err := s.fill(ctx, w, cfg); err != nil {
+		return s.takeBack(ctx, w, err)
+	}
+	if err := s.publish(w); err != nil {
+		return s.takeBack(ctx, w, err)
+	}
+	s.result.Worktree, s.result.Created = w.Info(), true
+	return w.removeRecord(unfinishedFile)
+}
+
+// choose settles the new worktree's names, seed and kind.
+func (s *settingUp) choose(ctx context.Context, cfg *config.File) error {
+	now := s.host.Clock.Now()
+	s.fresh = s.machine.Project == ""
+	if s.fresh {
+		s.machine.Project = string(storage.NewPairID(now))
+	}
+	kind := cfg.Database.Kind
+	if kind == "" {
+		kind = s.host.DefaultKind
+	}
+	info, err := s.fs.Lstat(s.repo.GitDir)
+	if err != nil {
+		return fault.Wrap("setup", s.repo.GitDir, err)
+	}
+	name, err := s.freeName(path.Base(s.repo.Worktree))
+	if err != nil {
+		return err
+	}
+	s.rec = worktreeRecord{ID: string(storage.NewPairID(now)), Name: name, Project: s.machine.Project,
+		Path: s.repo.Worktree, GitDir: s.repo.GitDir, CommonDir: s.repo.CommonDir, GitDev: info.Dev, GitIno: info.Ino,
+		Created: now, Kind: kind}
+	s.rec.Branch = s.rec.ID
+	seed := s.opt.Seed
+	if seed == "" {
+		seed = s.machine.Seed
+	}
+	s.rec.Seed, s.result.Seed = seed, seed
+	if seed == "" {
+		s.seed, err = s.template(ctx, kind)
+	} else {
+		s.seed, err = s.findSeed(ctx, seed)
+	}
+	return err
+}
+
+// freeName makes a worktree's name unique in the project.
+func (s *settingUp) freeName(base string) (string, error) {
+	if base = plainName(base); base == "" {
+		base = "worktree"
+	}
+	records, err := s.records(s.machine.Project)
+	if err != nil {
+		return "", err
+	}
+	taken := make(map[string]bool)
+	for _, r := range records {
+		taken[r.Name] = true
+	}
+	name := base
+	for i := 2; taken[name]; i++ {
+		name = fmt.Sprintf("%s-%d", base, i)
+	}
+	return name, nil
+}
+
+// fill makes the branch: its first slot holds the seed's database, flushed,
+// and current.json says so.
+func (s *settingUp) fill(ctx context.Context, w *Worktree, cfg *config.File) error {
+	if err := durable.MkdirAll(s.fs, w.branch.RunDir(), 0o700); err != nil {
+		return err
+	}
+	var err error
+	if w.db, err = s.database(ctx, s.rec.Kind, w.branch, cfg); err != nil {
+		return err
+	}
+	data, err := w.checkDatabase(ctx, s.seed)
+	if err != nil {
+		return err
+	}
+	if err := w.checkSpace(SlotA, data); err != nil {
+		return err
+	}
+	if _, err := w.patchSlot(ctx, SlotA, data.Trees, auditShare); err != nil {
+		return err
+	}
+	if err := durable.SyncTree(s.fs, w.branch.Dir); err != nil {
+		return err
+	}
+	rec, err := w.cleanRecord(SlotA, data.Trees)
+	if err != nil {
+		return err
+	}
+	if err := w.writeSlot(SlotA, rec); err != nil {
+		return err
+	}
+	id := string(storage.NewPairID(s.host.Clock.Now()))
+	row := logRow{Operation: id, Verb: verbSetup, Outcome: outcomeDone, Actor: s.host.Actor, After: s.seed.ID, AfterKind: s.seed.Kind, Name: s.rec.Seed}
+	if err := w.appendLog(row); err != nil {
+		return err
+	}
+	return w.writeSelection(selection{Pair: s.seed.ID, Kind: s.seed.Kind, Slot: SlotA, Operation: id, At: s.host.Clock.Now()})
+}
+
+// publish writes the record, the two configuration files and, last, the link.
+func (s *settingUp) publish(w *Worktree) error {
+	if err := s.writeRecord(s.rec); err != nil {
+		return err
+	}
+	if s.fresh {
+		name := path.Join(s.repo.CommonDir, machineFile)
+		if err := durable.CreateFile(s.fs, name, s.machine.Encode(), 0o600); err != nil {
+			return fault.Wrap("create", name, err)
+		}
+	}
+	if err := s.writeConfig(); err != nil {
+		return err
+	}
+	return record.Write(s.fs, path.Join(s.repo.GitDir, linkFile), "link", recordFormat, link{Worktree: s.rec.ID, Store: s.store.Dir()})
+}
+
+// writeConfig makes .forklift.json unless it is there.
+func (s *settingUp) writeConfig() error {
+	if s.made == "" {
+		return nil
+	}
+	if err := durable.CreateFile(s.fs, s.result.ConfigPath, []byte(s.made), 0o644); err != nil {
+		return fault.Wrap("create", s.result.ConfigPath, err)
+	}
+	s.result.ConfigMade, s.result.Config = true, s.made
+	return nil
+}
+
+// takeBack removes what a failed setup has made. The files of the user's
+// that it created (.forklift.json, forklift.toml) are whole and stay.
+func (s *settingUp) takeBack(ctx context.Context, w *Worktree, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	if l, err := s.readLink(s.repo.GitDir); err == nil && l != nil && l.Worktree == s.rec.ID {
+		if err := durable.Remove(s.fs, path.Join(s.repo.GitDir, linkFile)); err != nil {
+			return errors.Join(cause, err)
+		}
+	}
+	return errors.Join(cause, s.removeBranch(ctx, w.rec.Kind, w.branch), durable.RemoveAll(s.fs, w.dir))
+}

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+
+	"forklift/engine/config"
+	"forklift/engine/internal/process"
+	"forklift/engine/worktree"
+	"forklift/storage"
+	"forklift/storage/record"
+)
+
+// selectionOfSources is which source files are captured.
+type selectionOfSources = config.Selection
+
+// The caches of what scans remember.
+const memoryOfSources = "stat-cache-sources"
+
+func memoryOfSlot(s Slot, tree string) string { return "stat-cache-" + string(s) + "-" + tree }
+
+// loadMemory gives nil when there is none that can be believed.
+func (w *Worktree) loadMemory(name string) *storage.Memory {
+	return w.store.LoadMemory(w.file(name), process.BootID())
+}
+
+// saveMemory keeps a cache; losing it only costs time.
+func (w *Worktree) saveMemory(name string, m *storage.Memory) {
+	_ = w.store.SaveMemory(w.file(name), process.BootID(), m)
+}
+
+// ignored is what git ignores among the selected paths, unless it is to be captured.
+func (w *Worktree) ignored(ctx context.Context, sel selectionOfSources) ([]string, error) {
+	if sel.Gitignored == config.Include {
+		return nil, nil
+	}
+	return w.host.Git.Ignored(ctx, w.repo, sel.Source)
+}
+
+func (w *Worktree) sourceRules(sel selectionOfSources, ignored, extra []string) (storage.Rules, error) {
+	return worktree.Rules(worktree.RuleOptions{Selection: sel, Ignored: ignored, Extra: extra,
+		Exclude: []string{w.store.Dir()}, Dir: w.rec.Path})
+}
+
+// stageOptions are what every way of staging has in common.
+func (w *Worktree) stageOptions(operation string, saved, target storage.SourceState) worktree.StageOptions {
+	return worktree.StageOptions{FS: w.fs, Dir: w.rec.Path, Store: w.store, Clock: w.host.Clock, Operation: operation,
+		Saved: saved, Target: target,
+		Ignored: func(ctx context.Context, paths []string) ([]string, error) {
+			return w.host.Git.Ignored(ctx, w.repo, paths)
+		}}
+}
+
+// stage prepares the install of target over saved, before the switch.
+func (w *Worktree) stage(ctx context.Context, operation string, saved, target storage.SourceState) (*worktree.Install, error) {
+	return worktree.Stage(ctx, w.stageOptions(operation, saved, target))
+}
+
+// reopenStaging finds the staged install of an operation behind its switch,
+// or stages it again from the store.
+func (w *Worktree) reopenStaging(ctx context.Context, operation string, back bool, saved, target storage.SourceState) (*worktree.Install, error) {
+	install, err := worktree.OpenInstall(ctx, w.fs, w.rec.Path, w.store, w.host.Clock, operation, back)
+	if err != nil || install != nil {
+		return install, err
+	}
+	opt := w.stageOptions(operation, saved, target)
+	opt.Switched, opt.Back = true, back
+	return worktree.Stage(ctx, opt)
+}
+
+// removeStaging removes what an operation that never switched has staged.
+func (w *Worktree) removeStaging(ctx context.Context, operation string) error {
+	return worktree.RemoveStaging(ctx, w.fs, w.rec.Path, operation)
+}
+
+// publishRescue keeps the files that somebody edited while a restore
+// installed others over them, as a checkpoint of their own. It is named
+// after the operation, so that a second run finds it.
+func (w *Worktree) publishRescue(ctx context.Context, op *operation, install *worktree.Install, found []worktree.Rescue) (*rescued, error) {
+	writer, err := w.store.NewWriter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer writer.Abort()
+	now := w.host.Clock.Now()
+	res := &rescued{Pair: &storage.Pair{ID: storage.NewPairID(now), Project: w.rec.Project, Worktree: w.rec.ID,
+		Name: "rescue-" + op.j.Operation, Kind: storage.Rescue, Created: now, Actor: w.host.Actor,
+		Reason: "edited while a " + op.j.Verb + " was under way", Parents: []storage.PairID{op.j.Pair}}}
+	for _, f := range found {
+		res.paths = append(res.paths, f.Path)
+	}
+	if id, err := w.store.Name(ctx, w.rec.Project, w.rec.ID, storage.Rescue, res.Name); err == nil {
+		res.Pair, err = w.store.Pair(ctx, w.rec.Project, id)
+		return res, err
+	}
+	src := &res.Pair.Source
+	if src.Manifest, src.Files, src.Bytes, err = install.Rescues(ctx, writer); err != nil {
+		return nil, err
+	}
+	src.Paths, res.Pair.LogicalBytes = res.paths, src.Bytes
+	if err := writer.Commit(ctx); err != nil {
+		return nil, err
+	}
+	res.Pair.AddedBytes = writer.AddedBytes()
+	if err := w.store.PutPair(ctx, res.Pair); err != nil {
+		return nil, err
+	}
+	return res, w.store.SetName(ctx, w.rec.Project, w.rec.ID, storage.Rescue, res.Name, res.Pair.ID)
+}
+
+// lastObservation is what the server told about its tables when it was
+// stopped idle; it was not started since.
+func (w *Worktree) lastObservation(slot Slot) (Observation, bool) {
+	var o observed
+	err := record.Read(w.fs, w.file(observedFile), "observed", recordFormat, &o)
+	return o.Observation, err == nil && o.Slot == slot
+}

@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"forklift/engine/worktree"
+	"forklift/storage"
+	"forklift/storage/vfs"
+)
+
+// MaxStatusFiles bounds the list of changed files in a status; FileCount has
+// the whole number.
+const MaxStatusFiles = 1000
+
+// Status tells the state of the worktree. It takes no lock for long, runs
+// nothing of the repository, and changes nothing; what it cannot find out it
+// names in Problems.
+func (w *Worktree) Status(ctx context.Context) (*StatusResult, error) {
+	res := &StatusResult{Worktree: w.Info(), Source: []string{}, Files: []FileChange{}, Tables: []TableChange{}, Holders: []HolderInfo{}}
+	if err := w.statusOperation(ctx, res); err != nil {
+		return nil, err
+	}
+	server, err := w.serverInfo(ctx)
+	if err != nil {
+		res.Problems = append(res.Problems, err.Error())
+	} else {
+		res.Server = *server
+	}
+	holders, err := w.holders()
+	if err != nil {
+		res.Problems = append(res.Problems, err.Error())
+	}
+	for _, h := range holders {
+		res.Holders = append(res.Holders, h.info())
+	}
+	if err := w.statusChanges(ctx, res); err != nil {
+		res.Problems = append(res.Problems, err.Error())
+	}
+	return res, nil
+}
+
+// statusOperation tells an operation that is under way from one that was
+// interrupted: the former holds operation.lock.
+func (w *Worktree) statusOperation(ctx context.Context, res *StatusResult) error {
+	lock, err := w.fs.Lock(w.file(operationLock), false)
+	if errors.Is(err, vfs.ErrLocked) {
+		res.Operation = &RunningOp{Verb: "operation"}
+		if a, ok := w.readActing(); ok {
+			res.Operation = &RunningOp{Verb: a.Verb, PID: a.PID, Since: a.Since}
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Unlock() }()
+	j, err := w.readJournal()
+	if err != nil || j == nil {
+		return err
+	}
+	current, err := w.readSelection()
+	if err != nil {
+		return err
+	}
+	op := &operation{w: w, j: j}
+	switched, err := op.hasSwitched(ctx, current)
+	if err != nil {
+		return err
+	}
+	res.Interrupted = &Interrupted{Verb: j.Verb, Since: j.Started, Forward: switched && j.Direction != directionBack, Target: j.TargetName}
+	if j.Verb == verbCapture {
+		res.Interrupted.Target = j.PairName
+	}
+	return nil
+}
+
+// statusChanges compares the worktree with the checkpoint it rests on.
+func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult) error {
+	cfg, err := w.Config(ctx)
+	if err != nil {
+		return err
+	}
+	res.Source = cfg.Source
+	if res.Trusted, err = w.Trusted(ctx); err != nil {
+		return err
+	}
+	sel, pair, err := w.currentPair(ctx)
+	if err != nil {
+		return err
+	}
+	if sel.Project != "" {
+		c := checkpoint(pair, w.rec.Name, storage.Usage{}, sel.Pair)
+		if pair.Worktree != w.rec.ID {
+			if rec, err := w.readRecord(pair.Worktree); err == nil {
+				c.Worktree = rec.Name
+			}
+		}
+		res.Checkpoint = &c
+		res.AgeSeconds = int64(w.host.Clock.Now().Sub(pair.Created) / time.Second)
+		if err := w.statusFiles(ctx, res, pair, cfg.Selection()); err != nil {
+			return err
+		}
+	}
+	return w.statusTables(ctx, res, pair)
+}
+
+func (w *Worktree) statusFiles(ctx context.Context, res *StatusResult, pair *storage.Pair, sel selectionOfSources) error {
+	ignored, err := w.ignored(ctx, sel)
+	if err != nil {
+		return err
+	}
+	rules, err := w.sourceRules(sel, ignored, nil)
+	if err != nil {
+		return err
+	}
+	changes, count, err := worktree.Changes(ctx, worktree.ChangeOptions{FS: w.fs, Dir: w.rec.Path, Store: w.store,
+		Rules: rules, Manifest: pair.Source.Manifest, Memory: w.loadMemory(memoryOfSources), Limit: MaxStatusFiles})
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		res.Files = append(res.Files, FileChange{Path: c.Path, Change: c.Change})
+	}
+	res.FileCount = count
+	return nil
+}
+
+// statusTables compares the running server's counters with the pair's.
+func (w *Worktree) statusTables(ctx context.Context, res *StatusResult, pair *storage.Pair) error {
+	if res.Server.State != Running.String() || len(pair.Databases) == 0 || len(pair.Databases[0].Counters) == 0 {
+		return nil
+	}
+	seen, err := w.db.Observe(ctx)
+	if err != nil {
+		return err
+	}
+	tables, err := w.db.Changes(pair.Databases[0].Counters, seen.Counters)
+	if err != nil {
+		return err
+	}
+	res.RowsKnown = true
+	for _, t := range tables {
+		res.Tables = append(res.Tables, t)
+		res.RowCount += t.Inserted + t.Updated + t.Deleted
+	}
+	return nil
+}
