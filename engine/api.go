@@ -26,6 +26,8 @@ type Host struct {
 	DefaultKind string
 	// Git reads repositories.
 	Git Git
+	// Boot names the present boot of the machine; "" asks the machine.
+	Boot string
 }
 
 // WaitOptions say what to do about those who are in the way.

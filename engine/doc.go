@@ -1,2 +1,101 @@
-// Package engine is what it means to capture and restore a pair. (Manual to be completed with the package.)
+// Package engine is what it means to capture and restore a pair: the source
+// files of a git worktree and its database, of one moment, together.
+//
+// # Parts
+//
+// A [Host] is what the process gives: file system, clock, git, the database
+// kinds. [Setup] gives a worktree its identity and its branch, [Open] opens
+// one that was set up, and the methods of [Worktree] are the verbs. The
+// engine knows a database only as a [Database]: something that comes to
+// rest, says which directory trees are its state, and starts again. It knows
+// files only through storage/vfs, so that every step also runs in memory,
+// with the power cut at every call.
+//
+// # Records
+//
+// The authority on a worktree is <store>/worktrees/<id>/, because git
+// deletes its own directories with everything in them; <git dir>/forklift.json
+// only points there. worktree.json says who it is, current.json (the
+// selection) which pair and slot it is at, slot-a.json and slot-b.json what
+// the two slots hold, journal.json what is under way, operations.log what
+// was done. All are checksummed and replaced by atomic rename.
+//
+// # Locks
+//
+// operation.lock → server.lock → slot-a.lock → slot-b.lock → the store's, in
+// this order, never back. An operation (capture, restore, undo, redo,
+// recover, teardown) holds operation.lock exclusively from before its
+// journal until after; `run` holds it shared only while it registers its
+// holder, whose flock the command inherits. So an operation that holds the
+// lock and finds every holder free knows that no managed command runs, and a
+// command that registers later finds the lock taken.
+//
+// server.lock is held by whoever starts or stops the server. A slot's lock
+// is held while its files or its record are written.
+//
+// # One switch
+//
+// Each operation has exactly one switch, an atomic rename or link:
+//
+//	capture           the pair's name
+//	restore/undo/redo current.json names the operation
+//	setup             the link in the git directory
+//	teardown          the removal of that link
+//
+// Before it, everything new is invisible garbage; after it, everything old
+// is garbage that may be kept. Errors and Ctrl-C before the switch take
+// everything back; behind it the operation goes on whatever the user does.
+//
+// # Why a crash leaves before or after
+//
+// The journal is durable before the first change and is removed after the
+// last, so a killed operation leaves it, and everything that would change
+// the worktree or start its server is refused until [Worktree.Recover] has
+// run. Recover takes the locks, makes journal and selection durable before
+// it believes them, and asks one question: was the switch made? The phase in
+// the journal is for people.
+//
+//   - Not made. The present slot and the user's files are untouched: patching
+//     writes only to the other slot, which was marked dirty first, staging
+//     only to a directory of its own. Recover removes what was staged and a
+//     pair that got no name, and starts the server if it ran.
+//   - Made. All that the rest needs was flushed before the switch: the
+//     patched slot, the staged files with the install list, the safety pair.
+//     Recover runs the install list again (each of its steps looks at what
+//     is there), and when the staged files are gone makes them again from
+//     the store. Then outcome, then the end of the journal.
+//
+// With --back a restore behind its switch is taken back, as long as the slot
+// it left is proven untouched: the journal durably says so first and then
+// only can be finished backwards. For the same reason no server starts in
+// the old slot while a journal is present, and none in the new one: what a
+// client wrote there would be lost.
+//
+// Recover may itself be killed anywhere: every step is found done or is done
+// again. Each end appends one outcome row; undo and redo read outcomes only.
+//
+// # Slots
+//
+// A branch's live files are in slot a or b. A restore patches the idle one,
+// starting from what its record proves it to hold: the record is clean only
+// after a flush, carries the boot id and one number for the lstat of every
+// file, and is made dirty, durably, before anything writes to the slot, a
+// server start included. Without that proof every file is compared by
+// reading. The slot that a restore leaves was saved without a restart, so it
+// holds exactly the safety pair, and the next restore starts from there.
+//
+// # Decisions
+//
+// Undo reverts the last restore, undo or redo, so that undo twice ends where
+// one began; redo is an undo that insists that the last move was an undo. A
+// capture is never undone.
+//
+// The safety pair covers every path that the restore writes or removes, also
+// those outside the present selection, so that undo is exact for files that
+// were never captured.
+//
+// The counters of a pair (rows inserted, updated, deleted per table) are
+// asked of the server right after its restart, because sessions hand in
+// their counts when they end; of a stopped server they are those that were
+// seen when it was stopped idle.
 package engine

@@ -7,6 +7,7 @@ import (
 	"path"
 	"time"
 
+	"forklift/engine/internal/process"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -103,6 +104,15 @@ func (w *Worktree) writeSelection(s selection) error {
 }
 
 func slotFile(s Slot) string { return "slot-" + string(s) + ".json" }
+
+// boot names the present boot of the machine: what was known of files before
+// a power cut is not believed after it.
+func (p *project) boot() string {
+	if p.host.Boot != "" {
+		return p.host.Boot
+	}
+	return process.BootID()
+}
 
 // readSlot gives a dirty record for a slot that has none.
 func (w *Worktree) readSlot(s Slot) (slotRecord, error) {

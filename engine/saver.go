@@ -8,7 +8,6 @@ import (
 	"sort"
 
 	"forklift/engine/config"
-	"forklift/engine/internal/process"
 	"forklift/storage"
 	"forklift/storage/progress"
 	"forklift/storage/vfs"
@@ -192,7 +191,7 @@ func (s *saver) pair(ctx context.Context, j *journal, reason, note string) (*sto
 	p := &storage.Pair{ID: j.Pair, Project: s.w.rec.Project, Worktree: s.w.rec.ID, Name: j.PairName, Kind: j.PairKind,
 		Created: s.w.host.Clock.Now(), Actor: s.w.host.Actor, Reason: reason, Note: note,
 		Parents: []storage.PairID{j.Before.Pair}, Head: head, GitBranch: branch,
-		Source: s.sourceState(),
+		Source:     s.sourceState(),
 		AddedBytes: s.writer.AddedBytes(), LogicalBytes: s.source.Stats.Bytes}
 	trees := s.trees()
 	if len(trees) == 0 {
@@ -209,7 +208,7 @@ func (s *saver) pair(ctx context.Context, j *journal, reason, note string) (*sto
 // slotRecord says that the slot holds exactly what was captured. It is true
 // only while no server starts in the slot, and once the slot was flushed.
 func (s *saver) slotRecord() (slotRecord, error) {
-	r := slotRecord{Clean: true, Trees: s.trees(), Boot: process.BootID()}
+	r := slotRecord{Clean: true, Trees: s.trees(), Boot: s.w.boot()}
 	for _, t := range s.data {
 		for _, name := range t.inexact {
 			r.Inexact = append(r.Inexact, path.Join(t.name, name))

@@ -11,7 +11,6 @@ import (
 
 	"github.com/zeebo/blake3"
 
-	"forklift/engine/internal/process"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -76,7 +75,7 @@ func signDirectory(root vfs.Root, dir string, h *blake3.Hasher) error {
 // this boot, and nothing was written since; else nil.
 func (w *Worktree) proven(slot Slot) (*slotRecord, error) {
 	r, err := w.readSlot(slot)
-	if err != nil || !r.Clean || r.Boot == "" || r.Boot != process.BootID() {
+	if err != nil || !r.Clean || r.Boot == "" || r.Boot != w.boot() {
 		return nil, err
 	}
 	sig, err := w.slotSignature(slot, r.Trees)
@@ -92,7 +91,7 @@ func (w *Worktree) proven(slot Slot) (*slotRecord, error) {
 // cleanRecord describes a slot that was just patched to trees and flushed.
 func (w *Worktree) cleanRecord(slot Slot, trees []storage.TreeState) (slotRecord, error) {
 	sig, err := w.slotSignature(slot, trees)
-	return slotRecord{Clean: true, Trees: trees, Boot: process.BootID(), Signature: sig}, err
+	return slotRecord{Clean: true, Trees: trees, Boot: w.boot(), Signature: sig}, err
 }
 
 // patchSlot makes the idle slot hold exactly trees: not flushed, its record

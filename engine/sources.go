@@ -4,14 +4,10 @@ import (
 	"context"
 
 	"forklift/engine/config"
-	"forklift/engine/internal/process"
 	"forklift/engine/worktree"
 	"forklift/storage"
 	"forklift/storage/record"
 )
-
-// selectionOfSources is which source files are captured.
-type selectionOfSources = config.Selection
 
 // The caches of what scans remember.
 const memoryOfSources = "stat-cache-sources"
@@ -20,23 +16,23 @@ func memoryOfSlot(s Slot, tree string) string { return "stat-cache-" + string(s)
 
 // loadMemory gives nil when there is none that can be believed.
 func (w *Worktree) loadMemory(name string) *storage.Memory {
-	return w.store.LoadMemory(w.file(name), process.BootID())
+	return w.store.LoadMemory(w.file(name), w.boot())
 }
 
 // saveMemory keeps a cache; losing it only costs time.
 func (w *Worktree) saveMemory(name string, m *storage.Memory) {
-	_ = w.store.SaveMemory(w.file(name), process.BootID(), m)
+	_ = w.store.SaveMemory(w.file(name), w.boot(), m)
 }
 
 // ignored is what git ignores among the selected paths, unless it is to be captured.
-func (w *Worktree) ignored(ctx context.Context, sel selectionOfSources) ([]string, error) {
+func (w *Worktree) ignored(ctx context.Context, sel config.Selection) ([]string, error) {
 	if sel.Gitignored == config.Include {
 		return nil, nil
 	}
 	return w.host.Git.Ignored(ctx, w.repo, sel.Source)
 }
 
-func (w *Worktree) sourceRules(sel selectionOfSources, ignored, extra []string) (storage.Rules, error) {
+func (w *Worktree) sourceRules(sel config.Selection, ignored, extra []string) (storage.Rules, error) {
 	return worktree.Rules(worktree.RuleOptions{Selection: sel, Ignored: ignored, Extra: extra,
 		Exclude: []string{w.store.Dir()}, Dir: w.rec.Path})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"forklift/engine/config"
 	"forklift/engine/worktree"
 	"forklift/storage"
 	"forklift/storage/vfs"
@@ -106,7 +107,7 @@ func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult) error {
 	return w.statusTables(ctx, res, pair)
 }
 
-func (w *Worktree) statusFiles(ctx context.Context, res *StatusResult, pair *storage.Pair, sel selectionOfSources) error {
+func (w *Worktree) statusFiles(ctx context.Context, res *StatusResult, pair *storage.Pair, sel config.Selection) error {
 	ignored, err := w.ignored(ctx, sel)
 	if err != nil {
 		return err

@@ -1,0 +1,263 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"testing"
+	"time"
+
+	"forklift/engine/gitdir"
+	"forklift/storage"
+	"forklift/storage/clock"
+	"forklift/storage/vfs"
+)
+
+// world is a machine in memory: a disk, a repository on it, and the servers
+// that run. Servers live through a kill of Forklift, but not a power cut.
+type world struct {
+	t       *testing.T
+	fs      *vfs.Mem
+	clock   *clock.Fake
+	servers map[string]*fakeServer // by branch
+	broken  bool                   // servers do not start
+	boots   int
+}
+
+// fakeServer is a running server: it holds the live lock.
+type fakeServer struct {
+	slot Slot
+	live vfs.Lock
+}
+
+const (
+	testRepo  = "/home/repo"
+	testStore = "/home/store"
+	testState = "/home/state"
+)
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, fs: vfs.NewMem(), clock: clock.NewFake(time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)), servers: map[string]*fakeServer{}}
+	for _, dir := range []string{"/home", testRepo, testRepo + "/.git", testRepo + "/src", testState} {
+		must(t, w.fs.Mkdir(dir, 0o755))
+	}
+	must(t, w.fs.SyncFS("/"))
+	return w
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) host() Host {
+	return Host{FS: w.fs, Clock: w.clock, Actor: "test", StoreDir: testStore, StateDir: testState, DefaultKind: "fake",
+		Git: fakeGit{}, Boot: number("boot-", w.boots), Kinds: map[string]OpenDatabase{"fake": func(_ context.Context, b Branch, _ json.RawMessage) (Database, error) {
+			return &fakeDB{world: w, branch: b}, nil
+		}}}
+}
+
+// afterPowerCut is the world that boots after the power was cut.
+func (w *world) afterPowerCut(o vfs.CrashOptions) *world {
+	return &world{t: w.t, fs: w.fs.CrashClone(o), clock: w.clock, servers: map[string]*fakeServer{}, boots: w.boots + 1}
+}
+
+func (w *world) open() *Worktree {
+	w.t.Helper()
+	wt, err := Open(context.Background(), w.host(), testRepo)
+	must(w.t, err)
+	return wt
+}
+
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	must(w.t, w.put(path.Join(testRepo, name), text))
+}
+
+func (w *world) put(name, text string) error {
+	f, err := w.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write([]byte(text)); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return w.fs.SyncDir(path.Dir(name))
+}
+
+func (w *world) get(name string) (string, error) {
+	f, err := w.fs.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(f)
+	return string(data), err
+}
+
+// state is everything that a checkpoint holds, as text: the files below src
+// and the rows of the selected slot.
+func (w *world) state(wt *Worktree) string {
+	w.t.Helper()
+	slot, err := wt.selectedSlot()
+	must(w.t, err)
+	rows, err := w.get(path.Join(wt.branch.SlotDir(slot), "rows"))
+	must(w.t, err)
+	return w.files(path.Join(testRepo, "src")) + "rows: " + rows
+}
+
+func (w *world) files(dir string) string {
+	w.t.Helper()
+	entries, err := w.fs.ReadDir(dir)
+	must(w.t, err)
+	text := ""
+	for _, e := range entries {
+		name := path.Join(dir, e.Name)
+		info, err := w.fs.Lstat(name)
+		must(w.t, err)
+		text += name + " " + info.Mode.String()
+		if e.Type.IsDir() {
+			text += "\n" + w.files(name)
+			continue
+		}
+		content, err := w.get(name)
+		must(w.t, err)
+		text += " " + content + "\n"
+	}
+	return text
+}
+
+// insert adds a row to the running server's database, durably.
+func (w *world) insert(wt *Worktree, row string) {
+	w.t.Helper()
+	s := w.servers[wt.branch.ID]
+	if s == nil {
+		w.t.Fatal("insert: the server does not run")
+	}
+	name := path.Join(wt.branch.SlotDir(s.slot), "rows")
+	rows, err := w.get(name)
+	must(w.t, err)
+	must(w.t, w.put(name, rows+row+";"))
+}
+
+// fakeGit is a repository without git.
+type fakeGit struct{}
+
+func (fakeGit) Find(context.Context, string) (Repo, error) {
+	return gitdir.Repo{Worktree: testRepo, GitDir: testRepo + "/.git", CommonDir: testRepo + "/.git"}, nil
+}
+func (fakeGit) Head(context.Context, Repo) (string, string, error)        { return "c0ffee", "main", nil }
+func (fakeGit) Tracked(context.Context, Repo) ([]string, error)           { return []string{"src"}, nil }
+func (fakeGit) Ignored(context.Context, Repo, []string) ([]string, error) { return nil, nil }
+
+// fakeDB is a database whose state is the file rows, and whose file state
+// says running from its start to its clean stop.
+type fakeDB struct {
+	world  *world
+	branch Branch
+}
+
+func (d *fakeDB) Kind() string                                      { return "fake" }
+func (d *fakeDB) Template(context.Context) (string, error)          { return "fake-1", nil }
+func (d *fakeDB) Load(context.Context, []string, string) error      { return nil }
+func (d *fakeDB) Settle(context.Context) error                      { return nil }
+func (d *fakeDB) Clients(context.Context) ([]Client, error)         { return nil, nil }
+func (d *fakeDB) Warnings() []string                                { return nil }
+func (d *fakeDB) Remove(context.Context) error                      { return nil }
+func (d *fakeDB) CheckFacts(context.Context, json.RawMessage) error { return nil }
+
+func (d *fakeDB) Observe(context.Context) (Observation, error) {
+	return Observation{Counters: json.RawMessage(`{}`)}, nil
+}
+func (d *fakeDB) Changes(_, _ json.RawMessage) ([]TableChange, error) { return nil, nil }
+func (d *fakeDB) Facts(context.Context, Slot) (json.RawMessage, error) {
+	return json.RawMessage(`{"version":"1"}`), nil
+}
+func (d *fakeDB) Env(context.Context, string) ([]EnvVar, error) { return nil, nil }
+
+func (d *fakeDB) file(s Slot, name string) string { return path.Join(d.branch.SlotDir(s), name) }
+
+func (d *fakeDB) Init(_ context.Context, s Slot) error {
+	if err := d.world.put(d.file(s, "rows"), ""); err != nil {
+		return err
+	}
+	return d.world.put(d.file(s, "state"), "clean")
+}
+
+func (d *fakeDB) State(_ context.Context, s Slot) (Status, error) {
+	if run := d.world.servers[d.branch.ID]; run != nil {
+		return Status{State: Running, Slot: run.slot, PID: 1}, nil
+	}
+	st, err := d.world.get(d.file(s, "state"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Status{}, err
+	}
+	if st != "clean" {
+		return Status{State: Unclean}, nil
+	}
+	return Status{State: AtRest}, nil
+}
+
+func (d *fakeDB) Start(_ context.Context, s Slot) error {
+	if d.world.servers[d.branch.ID] != nil {
+		return nil
+	}
+	if d.world.broken {
+		return errors.New("the server does not start")
+	}
+	live, err := d.world.fs.Lock(d.branch.Live, true)
+	if err != nil {
+		return err
+	}
+	if err := d.world.put(d.file(s, "state"), "running"); err != nil {
+		return errors.Join(err, live.Unlock())
+	}
+	d.world.servers[d.branch.ID] = &fakeServer{slot: s, live: live}
+	return nil
+}
+
+func (d *fakeDB) Stop(context.Context) error {
+	run := d.world.servers[d.branch.ID]
+	if run == nil {
+		return nil
+	}
+	if err := d.world.put(d.file(run.slot, "state"), "clean"); err != nil {
+		return err
+	}
+	delete(d.world.servers, d.branch.ID)
+	return run.live.Unlock()
+}
+
+func (d *fakeDB) Trees(_ context.Context, s Slot, hot bool) ([]DatabaseTree, error) {
+	rules := storage.Rules{Unit: storage.Pages, Moving: hot}
+	rules.Filter = func(name string, _ vfs.Info) storage.Decision {
+		if hot && name == "state" {
+			return storage.Decision{Action: storage.Skip}
+		}
+		return storage.Decision{}
+	}
+	return []DatabaseTree{{Name: "data", Dir: d.branch.SlotDir(s), Rules: rules}}, nil
+}
+
+func (d *fakeDB) Place(s Slot, tree string) string {
+	if tree != "data" {
+		return ""
+	}
+	return d.branch.SlotDir(s)
+}
+
+// number names the n-th of something.
+func number(prefix string, n int) string { return prefix + strconv.Itoa(n) }
