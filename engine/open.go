@@ -116,7 +116,7 @@ func (r worktreeRecord) info(store string) WorktreeInfo {
 
 // Config reads and checks .forklift.json.
 func (w *Worktree) Config(_ context.Context) (*config.File, error) {
-	cfg, err := config.Load(w.fs, path.Join(w.rec.Path, ConfigFile))
+	cfg, err := config.Load(w.fs, path.Join(w.rec.Path, config.Name))
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +127,8 @@ func (w *Worktree) Config(_ context.Context) (*config.File, error) {
 func (p *project) checkSources(sources []string) error {
 	for _, s := range sources {
 		dir := path.Join(p.repo.Worktree, s)
-		if within(dir, p.machine.Store) {
-			return &fault.Error{Op: "read " + ConfigFile, Path: s, Kind: fault.Usage,
+		if config.Within(p.machine.Store, dir) {
+			return &fault.Error{Op: "read " + config.Name, Path: s, Kind: fault.Usage,
 				Err:  fmt.Errorf("source %q holds the store %s", s, p.machine.Store),
 				Hint: "select other paths, or keep the store elsewhere"}
 		}
@@ -136,14 +136,9 @@ func (p *project) checkSources(sources []string) error {
 	return nil
 }
 
-// within reports whether name is dir or below it.
-func within(dir, name string) bool {
-	return name == dir || len(name) > len(dir) && name[:len(dir)] == dir && (name[len(dir)] == '/' || dir == "/")
-}
-
 // content is the text of .forklift.json, for trust.
 func (w *Worktree) content() ([]byte, error) {
-	return durable.ReadFile(w.fs, path.Join(w.rec.Path, ConfigFile), maxConfigBytes)
+	return durable.ReadFile(w.fs, path.Join(w.rec.Path, config.Name), config.MaxBytes)
 }
 
 // Trusted reports whether the user has approved what .forklift.json would run.
@@ -152,7 +147,7 @@ func (w *Worktree) Trusted(_ context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return trust.Approved(w.fs, w.host.StateDir, w.rec.ID, path.Join(w.rec.Path, ConfigFile), data)
+	return trust.Approved(w.fs, w.host.StateDir, w.rec.ID, path.Join(w.rec.Path, config.Name), data)
 }
 
 // TrustText is exactly what .forklift.json would run.
@@ -170,5 +165,5 @@ func (w *Worktree) Trust(_ context.Context) error {
 	if err != nil {
 		return err
 	}
-	return trust.Approve(w.fs, w.host.StateDir, w.rec.ID, path.Join(w.rec.Path, ConfigFile), data)
+	return trust.Approve(w.fs, w.host.StateDir, w.rec.ID, path.Join(w.rec.Path, config.Name), data)
 }

@@ -17,16 +17,10 @@ import (
 )
 
 const (
-	machineFile = "forklift.toml" // in the git common directory
-	linkFile    = "forklift.json" // in the git directory of a worktree
-	// ConfigFile is the shared configuration, at the top of a worktree.
-	ConfigFile = ".forklift.json"
+	linkFile = "forklift.json" // in the git directory of a worktree
 
 	worktreesDir = "worktrees"
 	branchesDir  = "branches"
-
-	// maxConfigBytes bounds the two configuration files.
-	maxConfigBytes = 1 << 20
 )
 
 // project is all worktrees of one git repository, and the store they use.
@@ -67,8 +61,8 @@ func (p *project) placeStore() error {
 
 // readMachine reads forklift.toml; without one p.machine stays empty.
 func (p *project) readMachine() error {
-	name := path.Join(p.repo.CommonDir, machineFile)
-	data, err := durable.ReadFile(p.fs, name, maxConfigBytes)
+	name := path.Join(p.repo.CommonDir, config.MachineName)
+	data, err := durable.ReadFile(p.fs, name, config.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 
 	"forklift/engine/config"
 	"forklift/engine/worktree"
@@ -73,6 +75,10 @@ type restoring struct {
 	result  RestoreResult
 }
 
+// filesOnly reports a target without a database (a rescue checkpoint): its
+// files are restored, and the database stays where it is.
+func (r *restoring) filesOnly() bool { return len(r.target.Databases) == 0 }
+
 // move is restore, undo and redo: design section 7, steps 1 to 8.
 func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, opt RestoreOptions) (*RestoreResult, error) {
 	cfg, err := w.Config(ctx)
@@ -90,7 +96,7 @@ func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, 
 	defer op.close()
 	r := &restoring{operation: op, target: target, data: data, cfg: cfg, opt: opt}
 	r.plan()
-	if err := w.checkSpace(r.j.ToSlot, data); err != nil {
+	if err := w.checkSpace(verb, r.j.ToSlot, data); err != nil {
 		return nil, err
 	}
 	if err := r.run(ctx); err != nil {
@@ -104,6 +110,10 @@ func (r *restoring) plan() {
 	j := r.j
 	j.Target, j.TargetProject, j.TargetKind, j.TargetName = r.target.ID, r.target.Project, r.target.Kind, r.target.Name
 	j.ToSlot = j.Before.Slot.Other()
+	if r.filesOnly() {
+		j.ToSlot = j.Before.Slot
+		r.warnings = append(r.warnings, "this checkpoint holds files only: the database stays as it is")
+	}
 	j.Pair, j.PairKind = storage.PairID(j.Operation), storage.Safety
 	j.PairName = fmt.Sprintf("before-%s-%s", j.Verb, j.Started.Format("20060102-150405.000"))
 }
@@ -142,14 +152,22 @@ func (r *restoring) run(ctx context.Context) error {
 	return r.forward(ctx)
 }
 
-// next is the selection that the restore switches to.
-func (op *operation) next() selection {
-	return selection{Project: op.j.TargetProject, Pair: op.j.Target, Kind: op.j.TargetKind, Slot: op.j.ToSlot,
-		Operation: op.j.Operation, At: op.w.host.Clock.Now()}
+// next is the selection that the restore switches to. After files only, the
+// worktree rests on its safety pair, whose database it still has.
+func (r *restoring) next() selection {
+	s := selection{Project: r.j.TargetProject, Pair: r.j.Target, Kind: r.j.TargetKind, Slot: r.j.ToSlot,
+		Operation: r.j.Operation, At: r.w.host.Clock.Now()}
+	if r.filesOnly() {
+		s.Project, s.Pair, s.Kind = r.safety.Project, r.safety.ID, r.safety.Kind
+	}
+	return s
 }
 
 // patch makes the idle slot the target's database.
 func (r *restoring) patch(ctx context.Context) error {
+	if r.filesOnly() {
+		return nil
+	}
 	unlock, err := r.w.lockSlot(ctx, r.j.ToSlot)
 	if err != nil {
 		return err
@@ -254,8 +272,24 @@ func (r *restoring) saveSourcesOnly(ctx context.Context) (*saver, error) {
 	if err := s.scanSource(ctx); err != nil {
 		return nil, err
 	}
-	r.warnings = append(r.warnings, "the database as it was could not be saved: undo brings back the files only")
 	return nil, r.publishSafety(ctx, s)
+}
+
+// keepDiscarded sets the slot that could not be saved aside, byte for byte.
+func (r *restoring) keepDiscarded() error {
+	from := r.w.branch.SlotDir(r.j.Before.Slot)
+	if len(r.safety.Databases) > 0 || r.j.Reused || r.j.Before.Slot == r.j.ToSlot {
+		return nil
+	}
+	kept := path.Join(r.w.branch.Dir, "kept", string(r.safety.ID))
+	r.warnings = append(r.warnings, "the database as it was could not be saved: undo brings back the files only; its files are in "+kept)
+	if _, err := r.w.fs.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := durable.MkdirAll(r.w.fs, path.Dir(kept), 0o700); err != nil {
+		return err
+	}
+	return durable.Rename(r.w.fs, from, kept)
 }
 
 // flush makes the patched slot, the slot that was left and their records
@@ -270,14 +304,20 @@ func (r *restoring) flush(ctx context.Context, saved *saver) error {
 	if err := durable.SyncTree(w.fs, w.branch.Dir); err != nil {
 		return err
 	}
-	rec, err := w.cleanRecord(to, r.data.Trees)
+	if !r.filesOnly() {
+		rec, err := w.cleanRecord(to, r.data.Trees)
+		if err != nil {
+			return err
+		}
+		if err := w.writeSlot(to, rec); err != nil {
+			return err
+		}
+	}
+	if saved == nil {
+		return nil
+	}
+	rec, err := saved.slotRecord()
 	if err != nil {
-		return err
-	}
-	if err := w.writeSlot(to, rec); err != nil || saved == nil {
-		return err
-	}
-	if rec, err = saved.slotRecord(); err != nil {
 		return err
 	}
 	return w.writeSlot(from, rec)
@@ -322,6 +362,9 @@ func (r *restoring) forward(ctx context.Context) error {
 // needed any more, then the server.
 func (r *restoring) concluded(ctx context.Context) error {
 	r.result.Changed, r.result.Removed, r.result.Kept = r.install.Counts()
+	if err := r.keepDiscarded(); err != nil {
+		return err
+	}
 	if err := r.done(r.j.Pair, r.j.Target, r.j.TargetKind, r.j.TargetName); err != nil {
 		return err
 	}

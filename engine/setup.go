@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"time"
 
@@ -85,10 +84,10 @@ func Setup(ctx context.Context, host Host, dir string, opt SetupOptions) (*Setup
 // configure reads .forklift.json, or makes the text of a default one and has
 // it reviewed. It changes nothing.
 func (s *settingUp) configure(ctx context.Context) (*config.File, error) {
-	name := path.Join(s.repo.Worktree, ConfigFile)
+	name := path.Join(s.repo.Worktree, config.Name)
 	s.result.ConfigPath = name
 	cfg, err := config.Load(s.fs, name)
-	if !errors.Is(err, fs.ErrNotExist) {
+	if fault.KindOf(err) != fault.NotFound {
 		if err == nil && s.opt.Source != nil {
 			err = &fault.Error{Op: "setup", Path: name, Kind: fault.Usage, Err: errors.New("the file is there already, so --source has no use"),
 				Hint: "change `source` in the file"}
@@ -177,7 +176,7 @@ func (s *settingUp) choose(ctx context.Context, cfg *config.File) error {
 	now := s.host.Clock.Now()
 	s.fresh = s.machine.Project == ""
 	if s.fresh {
-		s.machine.Project = string(storage.NewPairID(now))
+		s.machine.Format, s.machine.Project = 1, string(storage.NewPairID(now))
 	}
 	kind := cfg.Database.Kind
 	if kind == "" {
@@ -242,7 +241,7 @@ func (s *settingUp) fill(ctx context.Context, w *Worktree, cfg *config.File) err
 	if err != nil {
 		return err
 	}
-	if err := w.checkSpace(SlotA, data); err != nil {
+	if err := w.checkSpace(verbSetup, SlotA, data); err != nil {
 		return err
 	}
 	if _, err := w.patchSlot(ctx, SlotA, data.Trees, auditShare); err != nil {
@@ -272,7 +271,7 @@ func (s *settingUp) publish(w *Worktree) error {
 		return err
 	}
 	if s.fresh {
-		name := path.Join(s.repo.CommonDir, machineFile)
+		name := path.Join(s.repo.CommonDir, config.MachineName)
 		if err := durable.CreateFile(s.fs, name, s.machine.Encode(), 0o600); err != nil {
 			return fault.Wrap("create", name, err)
 		}

@@ -162,13 +162,12 @@ func sameTrees(a, b []storage.TreeState) bool {
 	return true
 }
 
-// checkSpace refuses a restore that the store's file system has no room for:
-// what the target's database needs beyond what the idle slot occupies.
-func (w *Worktree) checkSpace(slot Slot, data storage.DatabaseState) error {
+// checkSpace refuses an operation that the store's file system has no room
+// for: a margin, and what data needs beyond what the slot occupies.
+func (w *Worktree) checkSpace(op string, slot Slot, data storage.DatabaseState) error {
 	need := int64(spaceMargin)
 	for _, t := range data.Trees {
-		need += t.Bytes
-		need -= w.occupied(w.db.Place(slot, t.Name), ".")
+		need += max(0, t.Bytes-w.occupied(w.db.Place(slot, t.Name), "."))
 	}
 	space, err := w.fs.Space(w.branch.Dir)
 	if err != nil {
@@ -177,7 +176,7 @@ func (w *Worktree) checkSpace(slot Slot, data storage.DatabaseState) error {
 	if space.FreeBytes >= need {
 		return nil
 	}
-	return &fault.Error{Op: "restore", Path: w.branch.Dir, Kind: fault.NoSpace,
+	return &fault.Error{Op: op, Path: w.branch.Dir, Kind: fault.NoSpace,
 		Err:  fmt.Errorf("%d MB are needed, %d MB are free", need>>20, space.FreeBytes>>20),
 		Hint: "make room on the store's file system; nothing was changed"}
 }

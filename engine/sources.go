@@ -26,7 +26,7 @@ func (w *Worktree) saveMemory(name string, m *storage.Memory) {
 
 // ignored is what git ignores among the selected paths, unless it is to be captured.
 func (w *Worktree) ignored(ctx context.Context, sel config.Selection) ([]string, error) {
-	if sel.Gitignored == config.Include {
+	if sel.Gitignored == config.IncludeIgnored {
 		return nil, nil
 	}
 	return w.host.Git.Ignored(ctx, w.repo, sel.Source)

@@ -134,6 +134,9 @@ func (w *Worktree) checkTarget(ctx context.Context, p *storage.Pair) (storage.Da
 	if p.Source.Manifest.IsZero() {
 		return storage.DatabaseState{}, fmt.Errorf("checkpoint %s holds no source files", p.Name)
 	}
+	if len(p.Databases) == 0 {
+		return storage.DatabaseState{}, nil // files only
+	}
 	return w.checkDatabase(ctx, p)
 }
 
@@ -141,14 +144,12 @@ func (w *Worktree) checkTarget(ctx context.Context, p *storage.Pair) (storage.Da
 // worktree's kind and can be started here.
 func (w *Worktree) checkDatabase(ctx context.Context, p *storage.Pair) (storage.DatabaseState, error) {
 	e := &fault.Error{Op: "restore", Path: p.Name, Kind: fault.Unsupported}
-	if len(p.Databases) == 0 {
-		e.Err, e.Hint = errNoDatabase, "`forklift show "+p.Name+"` lists what it holds"
+	if len(p.Databases) != 1 {
+		e.Err = fmt.Errorf("it holds %d databases, this worktree has one", len(p.Databases))
 		return storage.DatabaseState{}, e
 	}
 	db := p.Databases[0]
 	switch {
-	case len(p.Databases) > 1:
-		e.Err = fmt.Errorf("it holds %d databases, this worktree has one", len(p.Databases))
 	case db.Kind != w.rec.Kind:
 		e.Err = fmt.Errorf("its database is of kind %q, this worktree's is %q", db.Kind, w.rec.Kind)
 	case db.State != stateClean:

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 
@@ -95,6 +94,3 @@ func (w *Worktree) tearDown(ctx context.Context) error {
 	}
 	return nil
 }
-
-// errNoDatabase keeps a pair without a database from being restored.
-var errNoDatabase = errors.New("this checkpoint holds no database")
