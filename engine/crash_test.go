@@ -118,7 +118,7 @@ func TestPowerCutAtEveryCall(t *testing.T) {
 				w := newWorld(t)
 				wt := history(w)
 				s.prepare(w, wt)
-				w.fs.CutAt(w.fs.Calls() + n)
+				w.fs.CutAt(n)
 				if err := s.verb(wt); !errors.Is(err, vfs.ErrPowerCut) {
 					t.Fatalf("call %d of %d: %v, want the power cut", n, calls, err)
 				}
@@ -155,14 +155,14 @@ func (s scene) cutTwice(t *testing.T, before, after string, n int, back bool, se
 	w := newWorld(t)
 	wt := history(w)
 	s.prepare(w, wt)
-	w.fs.CutAt(w.fs.Calls() + n)
+	w.fs.CutAt(n)
 	if err := s.verb(wt); err == nil {
 		t.Fatalf("call %d: the verb did not notice the power cut", n)
 	}
 	for m := 1; ; m++ {
 		again := w.afterPowerCut(vfs.CrashOptions{Seed: seed + uint64(n), KeepUnsynced: 1})
 		wt := again.open()
-		again.fs.CutAt(again.fs.Calls() + m)
+		again.fs.CutAt(m)
 		_, err := wt.Recover(context.Background(), RecoverOptions{Back: back})
 		if err == nil {
 			return cuts

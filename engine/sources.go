@@ -26,14 +26,14 @@ func (w *Worktree) saveMemory(name string, m *storage.Memory) {
 
 // ignored is what git ignores among the selected paths, unless it is to be captured.
 func (w *Worktree) ignored(ctx context.Context, sel config.Selection) ([]string, error) {
-	if sel.Gitignored == config.IncludeIgnored {
+	if sel.Gitignored == config.Include {
 		return nil, nil
 	}
 	return w.host.Git.Ignored(ctx, w.repo, sel.Source)
 }
 
 func (w *Worktree) sourceRules(sel config.Selection, ignored, extra []string) (storage.Rules, error) {
-	return worktree.Rules(worktree.RuleOptions{Selection: sel, Ignored: ignored, Extra: extra,
+	return worktree.Rules(worktree.RuleOptions{FS: w.fs, Selection: sel, Ignored: ignored, Extra: extra,
 		Exclude: []string{w.store.Dir()}, Dir: w.rec.Path})
 }
 
