@@ -54,6 +54,14 @@ func (c *cluster) Trees(ctx context.Context, slot engine.Slot, hot bool) ([]engi
 	return []engine.DatabaseTree{{Name: treeName, Dir: dir, Rules: rules}}, nil
 }
 
+// Place is the data directory of a slot: the one tree of a cluster.
+func (c *cluster) Place(slot engine.Slot, tree string) string {
+	if tree != treeName {
+		return ""
+	}
+	return c.slotDir(slot)
+}
+
 // proveRest proves that nothing runs and that the cluster was stopped cleanly.
 func (c *cluster) proveRest(slot engine.Slot) (*controlfile.File, error) {
 	st, err := c.atRest(slot)
