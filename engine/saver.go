@@ -13,9 +13,6 @@ import (
 	"forklift/storage/vfs"
 )
 
-// stateClean is the state of a database in a pair: it was at rest.
-const stateClean = "clean"
-
 // saver captures the present state of a worktree into the store, in two
 // passes: a hot one while the server runs, which reads everything that was
 // touched, and a cold one at rest, which reads again only what was touched
@@ -197,7 +194,7 @@ func (s *saver) pair(ctx context.Context, j *journal, reason, note string) (*sto
 	if len(trees) == 0 {
 		return p, nil // --discard-current: only the files could be saved
 	}
-	p.Databases = []storage.DatabaseState{{Kind: s.w.rec.Kind, State: stateClean, Trees: trees, Facts: s.facts,
+	p.Databases = []storage.DatabaseState{{Kind: s.w.rec.Kind, State: storage.StateClean, Trees: trees, Facts: s.facts,
 		Tables: s.seen.Tables, Counters: s.seen.Counters}}
 	for _, t := range trees {
 		p.LogicalBytes += t.Bytes

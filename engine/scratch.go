@@ -101,7 +101,7 @@ func (s *scratch) publish(ctx context.Context, kind storage.PairKind, name strin
 	defer writer.Abort()
 	now := s.p.host.Clock.Now()
 	pair := &storage.Pair{ID: storage.NewPairID(now), Name: name, Kind: kind, Created: now, Actor: s.p.host.Actor}
-	db := storage.DatabaseState{Kind: s.kind, State: stateClean}
+	db := storage.DatabaseState{Kind: s.kind, State: storage.StateClean}
 	trees, err := s.db.Trees(ctx, SlotA, false)
 	if err != nil {
 		return nil, err

@@ -152,7 +152,7 @@ func (w *Worktree) checkDatabase(ctx context.Context, p *storage.Pair) (storage.
 	switch {
 	case db.Kind != w.rec.Kind:
 		e.Err = fmt.Errorf("its database is of kind %q, this worktree's is %q", db.Kind, w.rec.Kind)
-	case db.State != stateClean:
+	case db.State != storage.StateClean:
 		e.Err, e.Hint = fmt.Errorf("its database is in state %q", db.State), "install the Forklift that wrote it"
 	default:
 		return db, w.db.CheckFacts(ctx, db.Facts)

@@ -10,8 +10,10 @@
 package fault
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"syscall"
 )
 
 // Kind says what sort of failure an error is. The set is closed.
@@ -92,33 +94,60 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// system says what errors of the operating system mean to a user, where
+// nothing nearer to the cause has said so.
+var system = []struct {
+	err  error
+	kind Kind
+	hint string
+}{
+	{syscall.ENOSPC, NoSpace, "make room on that file system and try again"},
+	{syscall.EDQUOT, NoSpace, "your quota there is used up; make room and try again"},
+	{syscall.EROFS, Failed, "that file system is read-only; mount it writable, or keep the store elsewhere"},
+	{syscall.EACCES, Failed, "look at the owner and the mode of that path and of the directories above it"},
+	{syscall.EIO, Failed, "the disk failed to read or write; look at the system's log before anything else"},
+	{context.Canceled, Canceled, ""},
+}
+
 // KindOf finds the kind of err: that of the outermost *Error in its chain
-// whose kind is not Failed, else Failed.
+// whose kind is not Failed, else what an error of the system in it means,
+// else Failed.
 func KindOf(err error) Kind {
-	for err != nil {
+	for rest := err; rest != nil; {
 		var e *Error
-		if !errors.As(err, &e) {
-			return Failed
+		if !errors.As(rest, &e) {
+			break
 		}
 		if e.Kind != Failed {
 			return e.Kind
 		}
-		err = e.Err
+		rest = e.Err
+	}
+	for _, s := range system {
+		if errors.Is(err, s.err) {
+			return s.kind
+		}
 	}
 	return Failed
 }
 
-// HintOf finds the outermost hint in err's chain, or "".
+// HintOf finds the outermost hint in err's chain, else what can be done about
+// an error of the system in it, else "".
 func HintOf(err error) string {
-	for err != nil {
+	for rest := err; rest != nil; {
 		var e *Error
-		if !errors.As(err, &e) {
-			return ""
+		if !errors.As(rest, &e) {
+			break
 		}
 		if e.Hint != "" {
 			return e.Hint
 		}
-		err = e.Err
+		rest = e.Err
+	}
+	for _, s := range system {
+		if errors.Is(err, s.err) {
+			return s.hint
+		}
 	}
 	return ""
 }
