@@ -74,7 +74,7 @@ func Create(ctx context.Context, fsys vfs.FS, dir string) (*Store, error) {
 	if err != nil {
 		return nil, failed(op, dir, err)
 	}
-	ours := []string{formatFile, lockFile, packsDir, indexDir, pairsDir, namesDir, tmpDir}
+	ours := []string{formatFile, lockFile, packsDir, indexDir, pairsDir, namesDir, tmpDir, "worktrees", "branches", "images"}
 	for _, e := range list {
 		if !slices.Contains(ours, e.Name) && !durable.IsTemp(e.Name) {
 			return nil, &fault.Error{Op: op, Path: dir, Kind: fault.Usage,

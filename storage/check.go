@@ -1,0 +1,285 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+
+	"forklift/storage/fault"
+	"forklift/storage/internal/index"
+	"forklift/storage/internal/pack"
+	"forklift/storage/record"
+)
+
+// maxProblems is how many problems a check lists.
+const maxProblems = 1000
+
+// CheckReport is what a check found.
+type CheckReport struct {
+	Packs    int       `json:"packs"`
+	Indexes  int       `json:"indexes"`
+	Blobs    int64     `json:"blobs"` // entries of the indexes
+	Pairs    int       `json:"pairs"`
+	Names    int       `json:"names"`
+	Unused   []string  `json:"unused,omitempty"`   // packs that no index speaks of, left by a crash; no problem
+	Problems []Problem `json:"problems,omitempty"` // empty: the store is as it should be; at most 1000
+}
+
+// Problem is something in the store that is not as it was written.
+type Problem struct {
+	Path  string `json:"path"` // the file, or the id of the blob
+	Error string `json:"error"`
+	// Pairs are those that cannot be restored because of it, as far as known.
+	Pairs []PairID `json:"pairs,omitempty"`
+}
+
+// Check looks for damage: whether the indexes and the tables of the packs are
+// what was written and agree, whether all that the pairs of all projects name is stored, and
+// whether every name leads to a pair. With readData it reads every byte and
+// verifies every blob. Problems are in the report; an error means that the
+// check could not be made. Nothing is changed.
+func (s *Store) Check(ctx context.Context, readData bool) (CheckReport, error) {
+	release, err := s.hold(ctx)
+	if err != nil {
+		return CheckReport{}, err
+	}
+	defer release()
+	c := &checker{s: s, ctx: ctx, readData: readData, packs: map[ID]*packCheck{}}
+	for _, step := range []func() error{c.indexes, c.packFiles, c.pairs, c.names} {
+		if err := step(); err != nil {
+			return c.report, failed("check store", s.dir, err)
+		}
+	}
+	return c.report, nil
+}
+
+// checker is one check.
+type checker struct {
+	s        *Store
+	ctx      context.Context
+	readData bool
+	report   CheckReport
+	packs    map[ID]*packCheck
+	stored   map[string]map[PairID]bool // by file name of the project
+}
+
+// packCheck is what the indexes say about a pack.
+type packCheck struct {
+	size   int64
+	frames map[int64]pack.Frame // by offset
+}
+
+// problem notes damage. Other errors end the check.
+func (c *checker) problem(path string, err error, pairs ...PairID) error {
+	if ctxErr := c.ctx.Err(); ctxErr != nil {
+		return ctxErr
+	}
+	switch fault.KindOf(err) {
+	case fault.Corrupt, fault.Unsupported, fault.NotFound:
+	default:
+		return err
+	}
+	if len(c.report.Problems) < maxProblems {
+		c.report.Problems = append(c.report.Problems, Problem{path, err.Error(), pairs})
+	}
+	return nil
+}
+
+// indexes reads every index file as a whole.
+func (c *checker) indexes() error {
+	if err := c.s.blobs.load(); err != nil {
+		if err := c.problem(c.s.path(indexDir), err); err != nil {
+			return err
+		}
+	}
+	ids, err := c.s.blobs.listIndexes()
+	if err != nil {
+		return c.problem(c.s.path(indexDir), err)
+	}
+	for _, id := range ids {
+		name := indexName(c.s.dir, id)
+		x, err := index.Open(c.s.fs, name, id, &index.Cache{})
+		if err == nil {
+			c.report.Indexes++
+			c.report.Blobs += int64(x.Len())
+			err = x.Verify(func(p index.Pack, f pack.Frame) {
+				known := c.packs[p.ID]
+				if known == nil {
+					known = &packCheck{size: p.Size, frames: map[int64]pack.Frame{}}
+					c.packs[p.ID] = known
+				}
+				known.frames[f.Offset] = f
+			})
+			_ = x.Close()
+		}
+		if err != nil {
+			if err := c.problem(name, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// packFiles looks at every pack that is there or should be.
+func (c *checker) packFiles() error {
+	for id, known := range c.packs {
+		c.report.Packs++
+		name := packName(c.s.dir, id)
+		if err := c.onePack(name, id, known); err != nil {
+			if err := c.problem(name, err); err != nil {
+				return err
+			}
+		}
+	}
+	dirs, err := c.s.list(c.s.path(packsDir))
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		files, err := c.s.list(c.s.path(packsDir, dir))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			name := c.s.path(packsDir, dir, file)
+			id, err := ParseID(strings.TrimSuffix(file, packSuffix))
+			if err != nil || packName(c.s.dir, id) != name {
+				if err := c.problem(name, corrupt("read pack", name, "not a name of a pack")); err != nil {
+					return err
+				}
+			} else if c.packs[id] == nil {
+				c.report.Unused = append(c.report.Unused, name)
+			}
+		}
+	}
+	return nil
+}
+
+// onePack holds a pack against what the indexes say.
+func (c *checker) onePack(name string, id ID, known *packCheck) error {
+	r, err := pack.Open(c.s.fs, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &fault.Error{Op: "read pack", Path: name, Kind: fault.Corrupt, Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if r.Size() != known.size {
+		return corrupt("read pack", name, "it has %d bytes, not %d", r.Size(), known.size)
+	}
+	var frames []pack.Frame
+	if c.readData {
+		sum, err := r.Verify(c.ctx, id)
+		if err != nil {
+			return err
+		}
+		frames = sum.Frames
+	} else if frames, _, err = r.Table(); err != nil {
+		return err
+	}
+	if len(frames) != len(known.frames) {
+		return corrupt("read pack", name, "it has %d frames, the index knows %d", len(frames), len(known.frames))
+	}
+	for _, f := range frames {
+		if known.frames[f.Offset] != f {
+			return corrupt("read pack", name, "the frame at %d is not what the index says", f.Offset)
+		}
+	}
+	return nil
+}
+
+// pairs reads every pair and looks up all that it names.
+func (c *checker) pairs() error {
+	c.stored = map[string]map[PairID]bool{}
+	projects, err := c.s.list(c.s.path(pairsDir))
+	if err != nil {
+		return err
+	}
+	checked := map[ID]error{}
+	for _, dir := range projects {
+		c.stored[dir] = map[PairID]bool{}
+		files, err := c.s.list(c.s.path(pairsDir, dir))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			if err := c.onePair(dir, file, checked); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// onePair checks the pair in a file. checked has the manifests that were
+// looked at.
+func (c *checker) onePair(dir, file string, checked map[ID]error) error {
+	c.report.Pairs++
+	name := c.s.path(pairsDir, dir, file)
+	id := PairID(strings.TrimSuffix(file, pairSuffix))
+	var p Pair
+	err := record.Read(c.s.fs, name, "pair", pairFormat, &p)
+	if err == nil {
+		err = checkPair(&p)
+	}
+	if err == nil {
+		if again, nameErr := c.s.pairName(p.Project, p.ID); nameErr != nil || again != name {
+			err = corrupt("read pair", name, "it is pair %s of project %q", p.ID, p.Project)
+		}
+	}
+	c.stored[dir][id] = true
+	if err != nil {
+		return c.problem(name, err, id)
+	}
+	for _, manifest := range p.manifests() {
+		err, ok := checked[manifest]
+		if !ok {
+			err = c.s.lookUpAll(c.ctx, manifest)
+			checked[manifest] = err
+		}
+		if err != nil {
+			if err := c.problem(manifest.String(), err, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// names looks whether every name leads to a pair.
+func (c *checker) names() error {
+	projects, err := c.s.list(c.s.path(namesDir))
+	if err != nil {
+		return err
+	}
+	for _, dir := range projects {
+		subs, err := c.s.list(c.s.path(namesDir, dir))
+		if err != nil {
+			return err
+		}
+		for _, sub := range subs {
+			files, err := c.s.list(c.s.path(namesDir, dir, sub))
+			if err != nil {
+				return err
+			}
+			for _, file := range files {
+				c.report.Names++
+				name := path.Join(c.s.path(namesDir, dir, sub), file)
+				body, err := c.s.readName(name)
+				if err == nil && !c.stored[dir][body.Pair] {
+					err = corrupt("read name", name, "it leads to pair %s, which is not there", body.Pair)
+				}
+				if err != nil {
+					if err := c.problem(name, err); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
