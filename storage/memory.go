@@ -77,6 +77,17 @@ func (m *Memory) find(path string) *remembered {
 	return nil
 }
 
+// Content tells the content that a file is remembered with, if info, of an
+// lstat now, shows that the file has not been touched since it was read.
+// false also for a nil memory.
+func (m *Memory) Content(path string, info vfs.Info) (Content, bool) {
+	r := m.find(path)
+	if r == nil || !r.trusted || r.stat != statOf(info) || !info.IsRegular() {
+		return Content{}, false
+	}
+	return r.content, true
+}
+
 // usable says whether what m says about stored content holds for w.
 func (m *Memory) usable(w *Writer) bool {
 	if m == nil || m.store != w.s.format.ID || m.generation != w.s.format.Generation {
