@@ -82,11 +82,7 @@ func writeTemp(fsys vfs.FS, dir string, data []byte, perm fs.FileMode) (string, 
 	if err != nil {
 		return "", err
 	}
-	err = writeSync(f, data)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+	if err := closed(f, writeSync(f, data)); err != nil {
 		_ = fsys.Remove(f.Name())
 		return "", err
 	}
@@ -123,6 +119,14 @@ func writeSync(f vfs.File, data []byte) error {
 	return f.Sync()
 }
 
+// closed closes a file and gives the first error: err, or what closing says.
+func closed(f vfs.File, err error) error {
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
 // Append adds data at the end of name, which it makes with perm (before the
 // umask) when it is absent. Appenders must exclude each other.
 //
@@ -135,11 +139,7 @@ func Append(fsys vfs.FS, name string, data []byte, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	err = appendTo(fsys, f, data)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return closed(f, appendTo(fsys, f, data))
 }
 
 func openAppend(fsys vfs.FS, name string, perm fs.FileMode) (vfs.File, error) {
@@ -174,11 +174,7 @@ func SyncFile(fsys vfs.FS, name string) error {
 	if err != nil {
 		return err
 	}
-	err = f.Sync()
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return closed(f, f.Sync())
 }
 
 // Truncate cuts the file name at size bytes.
@@ -195,10 +191,7 @@ func Truncate(fsys vfs.FS, name string, size int64) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return closed(f, err)
 }
 
 // ReadFile reads the whole file name, a regular one of at most limit bytes;

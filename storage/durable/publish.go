@@ -15,11 +15,7 @@ import (
 // a file under name is whole. The working directory is not synced: its own
 // owner removes what a crash left there.
 func Publish(fsys vfs.FS, f vfs.File, name string) error {
-	err := f.Sync()
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+	if err := closed(f, f.Sync()); err != nil {
 		return err
 	}
 	if err := fsys.Rename(f.Name(), name); err != nil {

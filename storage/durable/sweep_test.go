@@ -175,6 +175,22 @@ var scenarios = []scenario{
 		between: "/log=-+[ab0][bcd0]{0,3}",
 	},
 	{
+		name:    "Publish",
+		prepare: steps(dir("/d"), dir("/w"), file("/d/f", "old")),
+		run: func(fsys vfs.FS) error {
+			f, err := fsys.OpenFile("/w/f", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			if err != nil {
+				return err
+			}
+			if _, err := f.Write([]byte("new")); err != nil {
+				return errors.Join(err, f.Close())
+			}
+			return durable.Publish(fsys, f, "/d/f")
+		},
+		before: "/d/ /d/f=old /w/", after: "/d/ /d/f=new /w/",
+		between: "/d/ /d/f=old /w/ /w/f=(new|000|n|)",
+	},
+	{
 		name:    "Truncate",
 		prepare: steps(file("/log", "abcd")),
 		run:     func(fsys vfs.FS) error { return durable.Truncate(fsys, "/log", 2) },

@@ -33,52 +33,59 @@ type handle struct {
 
 // place is where a name is: a directory and a base name in it.
 type place struct {
-	fd   int
-	base string
-	own  bool // fd was opened for this place
-	root *handle
+	fd      int
+	base    string
+	own     bool // fd was opened for this place
+	follows bool // names lead through links here: it is not in a Root
 }
 
 // OS is the file system of the machine. Names must be absolute. Links in all
 // but the last element of a name are followed.
 func OS() FS { return &disk{} }
 
-// at finds the directory of name. The caller releases the place.
+// enter keeps a Root's descriptor open until leave. Calls must not nest: a
+// Close that waits in between would wait forever.
+func (d *disk) enter() error {
+	if d.root == nil {
+		return nil
+	}
+	d.root.mu.RLock()
+	if d.root.fd < 0 {
+		d.root.mu.RUnlock()
+		return fs.ErrClosed
+	}
+	return nil
+}
+
+func (d *disk) leave() {
+	if d.root != nil {
+		d.root.mu.RUnlock()
+	}
+}
+
+// at finds the directory of name, between enter and leave. The caller
+// releases the place.
 func (d *disk) at(name string) (place, error) {
 	if d.root == nil {
 		if !strings.HasPrefix(name, "/") {
 			return place{}, fs.ErrInvalid
 		}
-		return place{fd: unix.AT_FDCWD, base: name}, nil
+		return place{fd: unix.AT_FDCWD, base: name, follows: true}, nil
 	}
 	if !validName(name) {
 		return place{}, fs.ErrInvalid
 	}
-	d.root.mu.RLock()
-	p := place{fd: d.root.fd, base: name, root: d.root}
-	if p.fd < 0 {
-		p.release()
-		return place{}, fs.ErrClosed
-	}
 	i := strings.LastIndexByte(name, '/')
 	if i < 0 {
-		return p, nil
+		return place{fd: d.root.fd, base: name}, nil
 	}
-	fd, err := openBeneath(p.fd, name[:i])
-	if err != nil {
-		p.release()
-		return place{}, err
-	}
-	p.fd, p.base, p.own = fd, name[i+1:], true
-	return p, nil
+	fd, err := openBeneath(d.root.fd, name[:i])
+	return place{fd: fd, base: name[i+1:], own: true}, err
 }
 
 func (p place) release() {
 	if p.own {
 		_ = unix.Close(p.fd)
-	}
-	if p.root != nil {
-		p.root.mu.RUnlock()
 	}
 }
 
@@ -118,33 +125,40 @@ func walkBeneath(fd int, dir string) (int, error) {
 	return fd, nil
 }
 
-// on makes one call at the place of name and wraps its error.
-func (d *disk) on(op Op, name string, call func(fd int, base string) error) error {
-	p, err := d.at(name)
+// in works at the place of name and wraps the error.
+func (d *disk) in(op Op, name string, work func(p place) error) error {
+	err := d.enter()
 	if err == nil {
-		err = retry(func() error { return call(p.fd, p.base) })
-		p.release()
+		defer d.leave()
+		var p place
+		if p, err = d.at(name); err == nil {
+			defer p.release()
+			err = work(p)
+		}
 	}
 	return pathError(string(op), name, err)
 }
 
-// onTwo makes one call at the places of two names.
+// on makes one system call at the place of name and wraps its error.
+func (d *disk) on(op Op, name string, call func(fd int, base string) error) error {
+	return d.in(op, name, func(p place) error {
+		return retry(func() error { return call(p.fd, p.base) })
+	})
+}
+
+// onTwo makes one system call at the places of two names.
 func (d *disk) onTwo(op Op, a, b string, call func(afd int, abase string, bfd int, bbase string) error) error {
-	p, err := d.at(a)
-	if err != nil {
-		return pathError(string(op), a, err)
-	}
-	defer p.release()
-	q, err := d.at(b)
-	if err != nil {
-		return pathError(string(op), b, err)
-	}
-	defer q.release()
-	err = retry(func() error { return call(p.fd, p.base, q.fd, q.base) })
-	if err != nil {
-		return &fs.PathError{Op: string(op), Path: a, Err: fmt.Errorf("to %s: %w", b, err)}
-	}
-	return nil
+	return d.in(op, a, func(p place) error {
+		q, err := d.at(b)
+		if err == nil {
+			err = retry(func() error { return call(p.fd, p.base, q.fd, q.base) })
+			q.release()
+		}
+		if err != nil {
+			return fmt.Errorf("to %s: %w", b, err)
+		}
+		return nil
+	})
 }
 
 func pathError(op, name string, err error) error {

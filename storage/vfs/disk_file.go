@@ -14,10 +14,6 @@ type diskFile struct {
 	name string
 }
 
-func newFile(fd int, name string) *diskFile {
-	return &diskFile{f: os.NewFile(uintptr(fd), name), name: name}
-}
-
 // OpenFile opens or creates a file; see FS.
 func (d *disk) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	if flag&os.O_CREATE != 0 {
@@ -25,16 +21,19 @@ func (d *disk) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	} else if flag&os.O_TRUNC != 0 {
 		hit(OpTruncate, name)
 	}
-	p, err := d.at(name)
+	f := &diskFile{name: name}
+	err := d.in(OpOpen, name, func(p place) error {
+		fd, err := openat(p.fd, p.base, flag, unixMode(perm))
+		if err != nil {
+			return err
+		}
+		f.f = os.NewFile(uintptr(fd), name)
+		return nil
+	})
 	if err != nil {
-		return nil, pathError("open", name, err)
+		return nil, err
 	}
-	defer p.release()
-	fd, err := openat(p.fd, p.base, flag, unixMode(perm))
-	if err != nil {
-		return nil, pathError("open", name, err)
-	}
-	return newFile(fd, name), nil
+	return f, nil
 }
 
 // OSFile is the operating system's file, for calls that FS does not have

@@ -21,37 +21,46 @@ type diskLock struct {
 // Lock takes the lock. The file it holds is the one that name still names:
 // whoever removes lock files does so with the lock held.
 func (d *disk) Lock(name string, exclusive bool) (Lock, error) {
-	p, err := d.at(name)
+	how := unix.LOCK_SH | unix.LOCK_NB
+	if exclusive {
+		how = unix.LOCK_EX | unix.LOCK_NB
+	}
+	var l *diskLock
+	err := d.in(OpLock, name, func(p place) error {
+		for range lockTries {
+			fd, err := openLock(p, name)
+			if err != nil {
+				return err
+			}
+			held, err := flock(p, fd, how)
+			if held {
+				l = &diskLock{f: os.NewFile(uintptr(fd), name)}
+				return nil
+			}
+			_ = unix.Close(fd)
+			if err != nil {
+				return err
+			}
+		}
+		return ErrLocked
+	})
 	if err != nil {
-		return nil, pathError("lock", name, err)
+		return nil, err
 	}
-	defer p.release()
-	for range lockTries {
-		fd, err := openLock(p, name)
-		if err != nil {
-			return nil, pathError("lock", name, err)
-		}
-		how := unix.LOCK_SH | unix.LOCK_NB
-		if exclusive {
-			how = unix.LOCK_EX | unix.LOCK_NB
-		}
-		err = retry(func() error { return unix.Flock(fd, how) })
-		if err == syscall.EWOULDBLOCK {
-			err = ErrLocked
-		}
-		same := false
-		if err == nil {
-			same, err = names(p, fd)
-		}
-		if err == nil && same {
-			return &diskLock{f: os.NewFile(uintptr(fd), name)}, nil
-		}
-		_ = unix.Close(fd)
-		if err != nil {
-			return nil, pathError("lock", name, err)
-		}
+	return l, nil
+}
+
+// flock locks the open file; false without an error means that the place
+// names another file by now.
+func flock(p place, fd, how int) (held bool, err error) {
+	err = retry(func() error { return unix.Flock(fd, how) })
+	if err == syscall.EWOULDBLOCK {
+		return false, ErrLocked
 	}
-	return nil, pathError("lock", name, ErrLocked)
+	if err != nil {
+		return false, err
+	}
+	return names(p, fd)
 }
 
 // openLock opens a lock file and creates it if it is absent. No descriptor

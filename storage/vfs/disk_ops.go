@@ -141,32 +141,28 @@ func (d *disk) Chtimes(name string, mtime int64) error {
 	})
 }
 
-// openAny opens something to sync or describe it, through a link unless it
-// is in a Root.
-func (p place) openAny(flags int) (int, error) {
-	if p.root != nil {
+// openAny opens something to sync or describe it.
+func (p place) openAny(flags int) (fd int, err error) {
+	if !p.follows {
 		return openat(p.fd, p.base, flags, 0)
 	}
-	return unix.Open(p.base, flags|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	err = retry(func() error {
+		fd, err = unix.Open(p.base, flags|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+		return err
+	})
+	return fd, err
 }
 
 // onOpen makes one call with name open.
 func (d *disk) onOpen(op Op, name string, flags int, call func(fd int) error) error {
-	p, err := d.at(name)
-	if err != nil {
-		return pathError(string(op), name, err)
-	}
-	defer p.release()
-	var fd int
-	err = retry(func() error {
-		fd, err = p.openAny(flags)
-		return err
+	return d.in(op, name, func(p place) error {
+		fd, err := p.openAny(flags)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return call(fd)
 	})
-	if err == nil {
-		err = call(fd)
-		_ = unix.Close(fd)
-	}
-	return pathError(string(op), name, err)
 }
 
 // SyncDir makes the entries of a directory durable.

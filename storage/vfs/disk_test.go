@@ -170,3 +170,39 @@ func TestFilesOfTheDiskAreFilesOfTheSystem(t *testing.T) {
 	p.ok(err)
 	p.equal(f.(osFile).OSFile() == nil, true)
 }
+
+// TestCloseOfARootInUse closes Roots while others work in them. Nobody waits
+// forever, and no call lands in another directory.
+func TestCloseOfARootInUse(t *testing.T) {
+	for _, base := range []vfs.FS{vfs.OS(), vfs.NewMem()} {
+		dir := "/"
+		if _, mem := base.(*vfs.Mem); !mem {
+			dir = t.TempDir()
+		}
+		for range 50 {
+			r, err := base.OpenRoot(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() {
+					for {
+						err := r.Rename("a", "b")
+						if errors.Is(err, fs.ErrClosed) {
+							return
+						}
+						if !errors.Is(err, fs.ErrNotExist) {
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+			wg.Wait()
+		}
+	}
+}

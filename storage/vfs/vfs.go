@@ -3,7 +3,7 @@
 // Everything that Forklift's storage and engine do to files goes through an
 // [FS], so that the same code runs on the real disk ([OS]), in memory with a
 // model of what a power cut leaves ([Mem]), and with errors injected at every
-// call ([Inject]). State-changing calls of OS are surrounded by failpoints.
+// call ([Inject]). A failpoint is in front of each state-changing call of OS.
 //
 // A file system comes in two shapes with the same methods. The one that [OS]
 // returns takes absolute names. A [Root], made by OpenRoot, takes
