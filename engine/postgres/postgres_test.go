@@ -121,13 +121,17 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// sql runs statements on the default database.
-func sql(t *testing.T, c *cluster, text string) {
+// sql runs statements on the default database; those of one text are one
+// transaction.
+func sql(t *testing.T, c *cluster, texts ...string) {
 	t.Helper()
 	conn, err := c.connect(t.Context(), "")
 	must(t, err)
 	defer conn.close()
-	must(t, conn.exec(t.Context(), "SET search_path = public, pg_catalog; "+text))
+	must(t, conn.exec(t.Context(), "SET search_path = public, pg_catalog"))
+	for _, text := range texts {
+		must(t, conn.exec(t.Context(), text))
+	}
 }
 
 // value asks for one value as text.
