@@ -71,6 +71,6 @@ func (l localPostgres) Find(ctx context.Context) ([]Installation, error) {
 
 // Install fetches the embedded installation.
 func (l localPostgres) Install(ctx context.Context) (Installation, error) {
-	in, err := postgres.Installation{}, error(nil)
+	in, err := postgres.Install(ctx, l.opt)
 	return Installation{Installation: in}, err
 }

@@ -52,6 +52,9 @@ type cluster struct {
 func Opener(opt Options) engine.OpenDatabase {
 	return func(_ context.Context, branch engine.Branch, settings json.RawMessage) (engine.Database, error) {
 		c := &cluster{opt: opt, branch: branch, boot: process.BootID()}
+		if branch.Installation != "" {
+			c.opt.Bin = branch.Installation
+		}
 		if err := c.settings.parse(settings); err != nil {
 			return nil, err
 		}

@@ -16,7 +16,8 @@ type Options struct {
 	Clock clock.Clock // for what status shows
 
 	// Bin is the directory with initdb and postgres that the user named
-	// (forklift.toml); "" looks for one.
+	// (forklift.toml); "" looks for one. A branch's own choice
+	// (engine.Branch.Installation) goes before it.
 	Bin string
 	// CacheDir holds the embedded default; made when it is installed.
 	CacheDir string
