@@ -14,12 +14,7 @@ func (w *Worktree) List(ctx context.Context, opt ListOptions) ([]Checkpoint, err
 	if err != nil {
 		return nil, err
 	}
-	// What is shared is counted among all pairs of the project.
-	all, err := w.store.Pairs(ctx, w.rec.Project)
-	if err != nil {
-		return nil, err
-	}
-	usage, err := w.store.Usage(ctx, all)
+	usage, err := w.usage(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -33,6 +28,20 @@ func (w *Worktree) List(ctx context.Context, opt ListOptions) ([]Checkpoint, err
 	}
 	sort.Slice(list, func(i, k int) bool { return list[i].ID > list[k].ID })
 	return list, nil
+}
+
+// usage tells what each pair of the project takes in the store; what is
+// shared is counted among them and the seeds.
+func (w *Worktree) usage(ctx context.Context) (map[storage.PairID]storage.Usage, error) {
+	pairs, err := w.store.Pairs(ctx, w.rec.Project)
+	if err != nil {
+		return nil, err
+	}
+	seeds, err := w.store.Pairs(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	return w.store.Usage(ctx, append(pairs, seeds...))
 }
 
 // listed gives the pairs that a list shows, and the names of worktrees by id.
@@ -79,11 +88,7 @@ func (w *Worktree) Show(ctx context.Context, ref string) (*CheckpointDetail, err
 	if err != nil {
 		return nil, err
 	}
-	all, err := w.store.Pairs(ctx, w.rec.Project)
-	if err != nil {
-		return nil, err
-	}
-	usage, err := w.store.Usage(ctx, all)
+	usage, err := w.usage(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"forklift/engine/config"
 	"forklift/engine/trust"
 	"forklift/storage"
-	"forklift/storage/durable"
 	"forklift/storage/fault"
 )
 
@@ -136,18 +135,14 @@ func (p *project) checkSources(sources []string) error {
 	return nil
 }
 
-// content is the text of .forklift.json, for trust.
-func (w *Worktree) content() ([]byte, error) {
-	return durable.ReadFile(w.fs, path.Join(w.rec.Path, config.Name), config.MaxBytes)
-}
-
-// Trusted reports whether the user has approved what .forklift.json would run.
-func (w *Worktree) Trusted(_ context.Context) (bool, error) {
-	data, err := w.content()
-	if err != nil {
-		return false, err
+// Trusted reports whether the user has approved what .forklift.json would
+// run; a file that would run nothing needs no approval.
+func (w *Worktree) Trusted(ctx context.Context) (bool, error) {
+	cfg, err := w.Config(ctx)
+	if err != nil || !cfg.Runs() {
+		return err == nil, err
 	}
-	return trust.Approved(w.fs, w.host.StateDir, w.rec.ID, path.Join(w.rec.Path, config.Name), data)
+	return trust.Approved(w.fs, w.host.StateDir, w.rec.ID, path.Join(w.rec.Path, config.Name), cfg.Content)
 }
 
 // TrustText is exactly what .forklift.json would run.
@@ -160,10 +155,10 @@ func (w *Worktree) TrustText(ctx context.Context) (string, error) {
 }
 
 // Trust approves the present content of .forklift.json in this worktree.
-func (w *Worktree) Trust(_ context.Context) error {
-	data, err := w.content()
+func (w *Worktree) Trust(ctx context.Context) error {
+	cfg, err := w.Config(ctx)
 	if err != nil {
 		return err
 	}
-	return trust.Approve(w.fs, w.host.StateDir, w.rec.ID, path.Join(w.rec.Path, config.Name), data)
+	return trust.Approve(w.fs, w.host.StateDir, w.rec.ID, path.Join(w.rec.Path, config.Name), cfg.Content)
 }
