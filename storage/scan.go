@@ -54,7 +54,7 @@ func (w *Writer) Scan(ctx context.Context, root vfs.Root, rules Rules, prior *Me
 	if prior.usable(w) && !w.s.blobs.damaged() {
 		s.prior = prior
 	}
-	s.trust = fskind.OfDir(root, ".") == fskind.Local
+	s.trust = fskind.OfDir(root, ".").TimesMove()
 	if s.trust && rules.Unit == Chunks {
 		// A program that changes a file through a memory map moves its times
 		// only at the first store after a write-out. The second scan of a

@@ -131,11 +131,12 @@ func suitable(fsys vfs.FS, dir, op string) error {
 	if err != nil {
 		return failed(op, dir, err)
 	}
-	if uid := os.Geteuid(); int(info.UID) != uid {
+	kind := fskind.OfDir(fsys, dir+"/.")
+	if kind != fskind.Simulated && int(info.UID) != os.Geteuid() {
 		return &fault.Error{Op: op, Path: dir, Kind: fault.Usage, Err: errors.New("the directory belongs to another user"),
 			Hint: "A store is for one user. Run as its owner, or use a store of your own."}
 	}
-	if kind := fskind.OfDir(fsys, dir); kind == fskind.Network || kind == fskind.User {
+	if kind == fskind.Network || kind == fskind.User {
 		return &fault.Error{Op: op, Path: dir, Kind: fault.Unsupported, Err: errors.New("it is on " + kind.String()),
 			Hint: "Locks and flushes may not hold there. Put the store on a local disk."}
 	}

@@ -60,8 +60,9 @@ type sealedPack struct {
 	file vfs.File
 }
 
-// NewWriter begins a capture. Nothing is written before there is something
-// to store. Abort must follow.
+// NewWriter begins a capture, and removes what writers that were killed left
+// behind. Nothing is written before there is something to store. Abort must
+// follow.
 func (s *Store) NewWriter(ctx context.Context) (*Writer, error) {
 	release, err := s.hold(ctx)
 	if err != nil {
@@ -71,6 +72,7 @@ func (s *Store) NewWriter(ctx context.Context) (*Writer, error) {
 		release()
 		return nil, err
 	}
+	s.removeAbandoned()
 	w := &Writer{s: s, release: release, seen: map[ID]struct{}{}}
 	w.meta = &packer{w: w}
 	return w, nil
@@ -287,10 +289,8 @@ type workDir struct {
 // workLock is the name of the lock in a working directory.
 const workLock = "lock"
 
-// newWorkDir makes a working directory, and removes those whose owners are
-// gone.
+// newWorkDir makes a working directory.
 func (s *Store) newWorkDir() (*workDir, error) {
-	s.removeAbandoned()
 	for range writerTries {
 		var random [8]byte
 		_, _ = rand.Read(random[:])

@@ -16,23 +16,27 @@ type Kind uint8
 
 // The kinds.
 const (
-	Local   Kind = iota // a disk; also what cannot be told
-	Memory              // tmpfs: stores through mmap never change a file's times
-	Network             // NFS, SMB, 9P and the like
-	User                // served by a program (FUSE)
+	Local     Kind = iota // a disk; also what cannot be told
+	Simulated             // another implementation of vfs.FS than the disk, in tests
+	Memory                // tmpfs: stores through mmap never change a file's times
+	Network               // NFS, SMB, 9P and the like
+	User                  // served by a program (FUSE)
 )
 
 // String is the kind in an error's words.
 func (k Kind) String() string {
-	return [...]string{"local", "in memory", "a network file system", "a FUSE file system"}[k]
+	return [...]string{"a local disk", "simulated", "in memory", "a network file system", "a FUSE file system"}[k]
 }
 
-// Of tells the kind of the file system that f is on. Files of another
-// implementation than the disk are Local.
+// TimesMove says whether the times of a file move whenever its content is
+// changed by a system call.
+func (k Kind) TimesMove() bool { return k == Local || k == Simulated }
+
+// Of tells the kind of the file system that f is on.
 func Of(f vfs.File) Kind {
 	disk, ok := f.(interface{ OSFile() *os.File })
 	if !ok {
-		return Local
+		return Simulated
 	}
 	return ofDescriptor(int(disk.OSFile().Fd()))
 }
