@@ -46,6 +46,25 @@ func (p *printer) row(label, format string, args ...any) {
 	p.line("  %s %s", p.paint(dim, fmt.Sprintf("%-*s", labelWidth, label)), fmt.Sprintf(format, args...))
 }
 
+// words prints a label and many words, in as many rows as they need.
+func (p *printer) words(label string, words []string) {
+	line := ""
+	for i, word := range words {
+		word = plain(word)
+		if line != "" && len(line)+1+len(word) > textWidth-labelWidth {
+			p.row(label, "%s", line)
+			label, line = "", ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+		if i == len(words)-1 {
+			p.row(label, "%s", line)
+		}
+	}
+}
+
 func (p *printer) paint(code, text string) string { return paint(p.color, code, text) }
 
 // name is a name in bold, made plain.

@@ -126,9 +126,7 @@ func renderInstallation(p *printer, in commands.Installation) {
 	for _, e := range in.Extensions {
 		names = append(names, e.Name)
 	}
-	if len(names) > 0 {
-		p.row("extensions", "%s", plain(strings.Join(names, " ")))
-	}
+	p.words("extensions", names)
 }
 
 func renderInstall(p *printer, r *commands.PostgresInstallResult) {

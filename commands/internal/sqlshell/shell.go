@@ -54,7 +54,7 @@ func (s *Shell) Connect(ctx context.Context, url string) error {
 		return err
 	}
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
-		s.report(n.Severity, n.Message, n.Detail, n.Hint, 0, "")
+		s.report((*pgconn.PgError)(n), "")
 	}
 	config.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: cancelWithin}
@@ -140,6 +140,26 @@ func (s *Shell) Execute(ctx context.Context, text string) error {
 		defer end()
 		ctx = one
 	}
+	var err error
+	if kind := copyKind(text); kind != "" {
+		var tag string
+		if tag, err = s.copyData(ctx, text, kind); err == nil {
+			_, err = fmt.Fprintln(s.Out, tag)
+		}
+	} else {
+		err = s.exec(ctx, text)
+	}
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		s.failed = true
+		s.report(pgErr, text)
+		return nil
+	}
+	return err
+}
+
+// exec sends statements and prints their results.
+func (s *Shell) exec(ctx context.Context, text string) error {
 	results := s.conn.Exec(ctx, text)
 	for results.NextResult() {
 		if err := s.print(results.ResultReader()); err != nil {
@@ -147,14 +167,7 @@ func (s *Shell) Execute(ctx context.Context, text string) error {
 			return err
 		}
 	}
-	err := results.Close()
-	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) {
-		s.failed = true
-		s.report(pgErr.Severity, pgErr.Message, pgErr.Detail, pgErr.Hint, int(pgErr.Position), text)
-		return nil
-	}
-	return err
+	return results.Close()
 }
 
 // print writes one result: a table, and the command's tag where psql shows it.
@@ -206,19 +219,19 @@ func isNumber(oid uint32) bool {
 
 // report prints a notice or an error with its details, and the line of the
 // statement that it is about.
-func (s *Shell) report(severity, message, detail, hint string, position int, statement string) {
-	fmt.Fprintf(s.Err, "%s:  %s\n", severity, printable(message))
-	if runes := []rune(statement); position > 0 && position <= len(runes) {
+func (s *Shell) report(e *pgconn.PgError, statement string) {
+	fmt.Fprintf(s.Err, "%s:  %s\n", e.Severity, printable(e.Message))
+	position, runes := int(e.Position), []rune(statement)
+	if position > 0 && position <= len(runes) {
 		before := string(runes[:position-1])
 		start := strings.LastIndexByte(before, '\n') + 1
 		line, _, _ := strings.Cut(statement[start:], "\n")
 		head := fmt.Sprintf("LINE %d: ", strings.Count(before, "\n")+1)
 		fmt.Fprintf(s.Err, "%s%s\n%s^\n", head, printable(line), strings.Repeat(" ", len(head)+len([]rune(before[start:]))))
 	}
-	if detail != "" {
-		fmt.Fprintf(s.Err, "DETAIL:  %s\n", printable(detail))
-	}
-	if hint != "" {
-		fmt.Fprintf(s.Err, "HINT:  %s\n", printable(hint))
+	for _, more := range [][2]string{{"DETAIL", e.Detail}, {"HINT", e.Hint}, {"CONTEXT", e.Where}} {
+		if more[1] != "" && (more[0] != "CONTEXT" || e.Severity == "ERROR") {
+			fmt.Fprintf(s.Err, "%s:  %s\n", more[0], printable(more[1]))
+		}
 	}
 }

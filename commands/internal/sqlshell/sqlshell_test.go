@@ -1,6 +1,7 @@
 package sqlshell
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -76,5 +77,30 @@ func TestTableIsAligned(t *testing.T) {
 		"(3 rows)\n\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCopyKind(t *testing.T) {
+	for statement, want := range map[string]string{
+		"copy t from stdin;": "stdin", "-- c\n/* d */ COPY t (a)\nFROM  STDIN WITH (FORMAT csv);": "stdin",
+		"COPY (SELECT 'from stdin') TO STDOUT;": "stdout", "copy t from '/x';": "", "select 'copy t from stdin';": "",
+		"copyright": "", "co": "", "--": "", "/* copy t from stdin": "",
+	} {
+		if got := copyKind(statement); got != want {
+			t.Errorf("%q: %q, want %q", statement, got, want)
+		}
+	}
+}
+
+func TestCopyReaderEndsAtTheMark(t *testing.T) {
+	lines := []string{"1\ta", "", `\.`, "select 1;"}
+	r := &copyReader{next: func() (string, error) {
+		line := lines[0]
+		lines = lines[1:]
+		return line, nil
+	}}
+	got, err := io.ReadAll(r)
+	if err != nil || string(got) != "1\ta\n\n" || len(lines) != 1 || !r.ended {
+		t.Errorf("%q, %v, %q left", got, err, lines)
 	}
 }
