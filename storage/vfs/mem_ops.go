@@ -1,9 +1,7 @@
 package vfs
 
 import (
-	"errors"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -66,41 +64,32 @@ func (v *memView) Remove(name string) error {
 	})
 }
 
-// two makes one call at two names.
-func (v *memView) two(op Op, a, b string, call func(from, to memSpot) error) error {
-	return v.on(op, a, func(from memSpot) error {
-		to, err := v.find(b)
+// Rename moves a file or directory.
+func (v *memView) Rename(oldname, newname string) error {
+	return v.on(OpRename, oldname, func(from memSpot) error {
+		to, err := v.find(newname)
 		if err != nil {
 			return err
 		}
-		if from.node == nil {
-			return syscall.ENOENT
-		}
-		return call(from, to)
-	})
-}
-
-// Rename moves a file or directory.
-func (v *memView) Rename(oldname, newname string) error {
-	return v.two(OpRename, oldname, newname, func(from, to memSpot) error {
-		if from.dir == nil || to.dir == nil {
+		// The order of the checks is that of Linux.
+		switch {
+		case from.dir == nil || to.dir == nil:
 			return syscall.EBUSY
-		}
-		if from.node == to.node {
-			return nil
-		}
-		if from.node.typ.IsDir() && from.node.holds(to.dir) {
+		case from.node == nil:
+			return syscall.ENOENT
+		case from.node.holds(to.dir):
 			return syscall.EINVAL
-		}
-		if to.node != nil {
-			switch {
-			case to.node.typ.IsDir() && !from.node.typ.IsDir():
-				return syscall.EISDIR
-			case !to.node.typ.IsDir() && from.node.typ.IsDir():
-				return syscall.ENOTDIR
-			case len(to.node.kids) > 0:
-				return syscall.ENOTEMPTY
-			}
+		case to.node != nil && to.node.holds(from.dir):
+			return syscall.ENOTEMPTY
+		case from.node == to.node:
+			return nil
+		case to.node == nil:
+		case to.node.typ.IsDir() && !from.node.typ.IsDir():
+			return syscall.EISDIR
+		case !to.node.typ.IsDir() && from.node.typ.IsDir():
+			return syscall.ENOTDIR
+		case len(to.node.kids) > 0:
+			return syscall.ENOTEMPTY
 		}
 		if to.dir.nlink == 0 {
 			return syscall.ENOENT
@@ -125,14 +114,18 @@ func (n *memNode) holds(dir *memNode) bool {
 
 // Link makes a hard link.
 func (v *memView) Link(oldname, newname string) error {
-	return v.two(OpLink, oldname, newname, func(from, to memSpot) error {
-		if from.node.typ.IsDir() {
-			return syscall.EPERM
+	return v.onNode(OpLink, oldname, func(n *memNode) error {
+		to, err := v.find(newname)
+		if err != nil {
+			return err
 		}
 		if err := to.put(); err != nil {
 			return err
 		}
-		v.m.enact(memChange{to.dir, to.base, from.node})
+		if n.typ.IsDir() {
+			return syscall.EPERM
+		}
+		v.m.enact(memChange{to.dir, to.base, n})
 		return nil
 	})
 }
@@ -278,69 +271,3 @@ func (r *memRoot) Close() error {
 	r.closed = true
 	return nil
 }
-
-// memLock is a lock that is held.
-type memLock struct {
-	m    *Mem
-	name string
-	node *memNode // nil once released
-	n    int      // what releasing adds to locks
-}
-
-// Lock takes a lock.
-func (v *memView) Lock(name string, exclusive bool) (Lock, error) {
-	l := &memLock{m: v.m, name: name, n: -1}
-	call := func(s memSpot) error {
-		switch {
-		case s.node == nil:
-			return errNoLockFile
-		case s.node.typ == fs.ModeSymlink:
-			return syscall.ELOOP
-		case s.node.typ.IsDir():
-			return syscall.EISDIR
-		case s.node.locks < 0 || exclusive && s.node.locks > 0:
-			return ErrLocked
-		}
-		if exclusive {
-			l.n = 1
-		}
-		l.node = s.node
-		l.node.locks -= l.n
-		return nil
-	}
-	err := v.on(OpLock, name, call)
-	if errors.Is(err, errNoLockFile) {
-		err = v.on(OpCreate, name, func(s memSpot) error {
-			if s.node == nil {
-				if err := s.put(); err != nil {
-					return err
-				}
-				s.node = v.m.newNode(0, 0o600)
-				v.m.enact(memChange{s.dir, s.base, s.node})
-			}
-			return call(s)
-		})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
-// errNoLockFile tells Lock that it has to make the file.
-var errNoLockFile = errors.New("no lock file")
-
-// Unlock releases the lock.
-func (l *memLock) Unlock() error {
-	l.m.mu.Lock()
-	defer l.m.mu.Unlock()
-	if l.node == nil {
-		return pathError("unlock", l.name, fs.ErrClosed)
-	}
-	l.node.locks += l.n
-	l.node = nil
-	return nil
-}
-
-// File is nil.
-func (l *memLock) File() *os.File { return nil }
