@@ -22,6 +22,8 @@ type saver struct {
 	writer *storage.Writer
 	root   vfs.Root
 	slot   Slot
+	// committed is the writer whose work is durable.
+	committed *storage.Writer
 
 	selection config.Selection
 	ignored   []string
@@ -156,10 +158,18 @@ func (s *saver) scanSource(ctx context.Context) error {
 	return nil
 }
 
-// commit makes everything that was read durable in the store.
+// commit makes everything that was read durable in the store; a second time
+// there is nothing to do.
 func (s *saver) commit(ctx context.Context) error {
+	if s.committed == s.writer {
+		return nil
+	}
 	progress.Report(ctx, progress.Event{Phase: "store"})
-	return s.writer.Commit(ctx)
+	err := s.writer.Commit(ctx)
+	if err == nil {
+		s.committed = s.writer
+	}
+	return err
 }
 
 // sourceState is the source half of the pair.

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"forklift/engine/config"
 	"forklift/engine/worktree"
 	"forklift/storage"
+	"forklift/storage/fault"
 	"forklift/storage/record"
 )
 
@@ -81,26 +83,58 @@ func (w *Worktree) publishRescue(ctx context.Context, op *operation, install *wo
 	res := &rescued{Pair: &storage.Pair{ID: storage.NewPairID(now), Project: w.rec.Project, Worktree: w.rec.ID,
 		Name: "rescue-" + op.j.Operation, Kind: storage.Rescue, Created: now, Actor: w.host.Actor,
 		Reason: "edited while a " + op.j.Verb + " was under way", Parents: []storage.PairID{op.j.Pair}}}
-	for _, f := range found {
-		res.paths = append(res.paths, f.Path)
-	}
-	if id, err := w.store.Name(ctx, w.rec.Project, w.rec.ID, storage.Rescue, res.Name); err == nil {
-		res.Pair, err = w.store.Pair(ctx, w.rec.Project, id)
-		return res, err
-	}
 	src := &res.Pair.Source
+	for _, f := range found {
+		if f.Unsaved != "" {
+			res.paths = append(res.paths, f.Path+" ("+f.Unsaved+", kept in "+f.Staged+")")
+			continue
+		}
+		res.paths = append(res.paths, f.Path)
+		src.Paths = append(src.Paths, f.Saved)
+	}
 	if src.Manifest, src.Files, src.Bytes, err = install.Rescues(ctx, writer); err != nil {
 		return nil, err
 	}
-	src.Paths, res.Pair.LogicalBytes = res.paths, src.Bytes
+	if src.Manifest.IsZero() { // nothing of it can be in a checkpoint
+		res.Pair.Name = ""
+		return res, nil
+	}
+	res.Pair.LogicalBytes = src.Bytes
 	if err := writer.Commit(ctx); err != nil {
 		return nil, err
+	}
+	if done, err := w.sameRescue(ctx, res); err != nil || done {
+		return res, err
 	}
 	res.Pair.AddedBytes = writer.AddedBytes()
 	if err := w.store.PutPair(ctx, res.Pair); err != nil {
 		return nil, err
 	}
 	return res, w.store.SetName(ctx, w.rec.Project, w.rec.ID, storage.Rescue, res.Name, res.Pair.ID)
+}
+
+// sameRescue finds the rescue checkpoint that a run before this one made of
+// the same files, or gives this one a name that is free: a second run may
+// have found more.
+func (w *Worktree) sameRescue(ctx context.Context, res *rescued) (bool, error) {
+	for base, n := res.Name, 2; ; n++ {
+		id, err := w.store.Name(ctx, w.rec.Project, w.rec.ID, storage.Rescue, res.Name)
+		if fault.KindOf(err) == fault.NotFound {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		p, err := w.store.Pair(ctx, w.rec.Project, id)
+		if err != nil {
+			return false, err
+		}
+		if p.Source.Manifest == res.Source.Manifest {
+			res.Pair = p
+			return true, nil
+		}
+		res.Name = fmt.Sprintf("%s-%d", base, n)
+	}
 }
 
 // lastObservation is what the server told about its tables when it was

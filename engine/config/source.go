@@ -47,6 +47,8 @@ func cleanSource(s string) (clean, problem string) {
 		return "", "it is empty"
 	case strings.ContainsRune(s, 0) || !utf8.ValidString(s):
 		return "", "it is not a path"
+	case strings.HasPrefix(s, `"`):
+		return "", "a path that begins with a quote cannot be a source; name the directory that it is in"
 	case strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~/"):
 		return "", "it must be relative to the worktree"
 	}
