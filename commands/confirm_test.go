@@ -8,6 +8,7 @@ import (
 
 	"forklift/commands"
 	"forklift/commands/internal/standin"
+	"forklift/storage/fault"
 )
 
 // answer makes a Confirm that gives one answer and remembers the question.
@@ -66,6 +67,33 @@ func TestTrust(t *testing.T) {
 		}
 		if slices.Contains(e.Calls(), "trust") != c.changed {
 			t.Errorf("%s: %v", c.name, e.Calls())
+		}
+	}
+}
+
+func TestSetupShowsTheGeneratedFile(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		yes, ask, agree bool
+		review          bool
+		kind            fault.Kind
+	}{
+		{name: "with --yes", yes: true, ask: true},
+		{name: "nobody to ask", review: true},
+		{name: "agreed", ask: true, agree: true},
+		{name: "refused", ask: true, kind: fault.Canceled},
+	} {
+		env := newEnv(t, &standin.Engine{})
+		var q commands.Question
+		if c.ask {
+			env.Confirm = answer(c.agree, &q)
+		}
+		r, err := commands.Setup(context.Background(), env, commands.SetupRequest{Yes: c.yes})
+		if fault.KindOf(err) != c.kind || r.Review != c.review {
+			t.Errorf("%s: review %v, %v", c.name, r.Review, err)
+		}
+		if asked := strings.Contains(q.Text, standin.ConfigText); asked != (c.ask && !c.yes) {
+			t.Errorf("%s: asked %v: %+v", c.name, asked, q)
 		}
 	}
 }

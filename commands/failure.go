@@ -1,10 +1,7 @@
 package commands
 
 import (
-	"context"
 	"errors"
-	"io/fs"
-	"syscall"
 
 	"forklift/storage/fault"
 )
@@ -31,27 +28,4 @@ func FailureOf(err error) Failure {
 		f.Op, f.Path = e.Op, e.Path
 	}
 	return f
-}
-
-// classify gives a kind and a hint to causes that any layer can meet and
-// that say by themselves what they are.
-func classify(verb string, err error) error {
-	kind, hint := fault.KindOf(err), fault.HintOf(err)
-	if kind != fault.Failed && hint != "" {
-		return err
-	}
-	e := &fault.Error{Kind: kind, Hint: hint, Err: err}
-	switch {
-	case kind == fault.Failed && errors.Is(err, context.Canceled):
-		e.Op, e.Kind = verb, fault.Canceled
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		e.Kind, e.Hint = fault.NoSpace, "Free some space on that file system and try again."
-	case hint == "" && errors.Is(err, syscall.EROFS):
-		e.Hint = "The file system is mounted read-only."
-	case hint == "" && errors.Is(err, fs.ErrPermission):
-		e.Hint = "Check who owns the file or directory and what its permissions are."
-	default:
-		return err
-	}
-	return e
 }

@@ -110,7 +110,7 @@ func runArgv(ctx context.Context, w Worktree, req RunRequest) ([]string, error) 
 		if len(req.Command) == 0 || req.Command[0] == "" {
 			return nil, &fault.Error{
 				Op: "run", Kind: fault.Usage, Err: errors.New("nothing to run"),
-				Hint: "Give a command after --, as in: forklift run -- npm test",
+				Hint: "Give a command after --, as in `forklift run -- npm test`.",
 			}
 		}
 		return req.Command, nil
@@ -121,7 +121,7 @@ func runArgv(ctx context.Context, w Worktree, req RunRequest) ([]string, error) 
 	}
 	argv, ok := settings.Commands[req.Name]
 	if !ok {
-		hint := fmt.Sprintf("To run a program of that name: forklift run -- %s", req.Name)
+		hint := fmt.Sprintf("A program of that name is run with `forklift run -- %s`.", req.Name)
 		if names := sortedKeys(settings.Commands); len(names) > 0 {
 			hint = "Its commands are " + strings.Join(names, ", ") + ". " + hint
 		}
@@ -138,7 +138,7 @@ func runArgv(ctx context.Context, w Worktree, req RunRequest) ([]string, error) 
 	if !trusted {
 		return nil, &fault.Error{
 			Op: "run", Path: req.Name, Kind: fault.Untrusted, Err: errors.New("the commands of .forklift.json are not approved in this worktree"),
-			Hint: `Read them with "forklift trust --show", then approve them with "forklift trust".`,
+			Hint: "Read them with `forklift trust --show`, then approve them with `forklift trust`.",
 		}
 	}
 	return append(slices.Clone(argv), req.Command...), nil

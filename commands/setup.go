@@ -2,8 +2,11 @@ package commands
 
 import (
 	"context"
+	"errors"
 
 	"forklift/engine"
+	"forklift/storage/fault"
+	"forklift/storage/progress"
 )
 
 // SetupRequest asks for a database of its own for the worktree.
@@ -39,9 +42,33 @@ any time: what is there already stays as it is.`,
 // in the middle it can be run again.
 func Setup(ctx context.Context, env Env, req SetupRequest) (SetupResult, error) {
 	opt := engine.SetupOptions{Seed: req.Seed, Source: req.Source, Yes: req.Yes, New: req.New}
+	asked := false
+	if env.Confirm != nil && !req.Yes {
+		opt.Review = func(ctx context.Context, path, text string) error {
+			asked = true
+			return review(ctx, env, path, text)
+		}
+	}
 	r, err := env.Engine.Setup(ctx, env.Dir, opt)
 	if err != nil {
 		return SetupResult{}, err
 	}
-	return SetupResult{SetupResult: *r, Review: r.ConfigMade && !req.Yes}, nil
+	return SetupResult{SetupResult: *r, Review: r.ConfigMade && !req.Yes && !asked}, nil
+}
+
+// review shows the generated file to the user; saying no ends the setup.
+func review(ctx context.Context, env Env, path, text string) error {
+	// The terminal is the question's now.
+	progress.Report(ctx, progress.Event{})
+	ok, err := env.Confirm(ctx, Question{
+		Text:   "There is no " + path + " yet. This one says what every checkpoint saves:\n\n" + text,
+		Prompt: "Write it?", Yes: true,
+	})
+	if err != nil || ok {
+		return err
+	}
+	return &fault.Error{
+		Op: "setup", Kind: fault.Canceled, Err: errors.New("the generated .forklift.json was not accepted"),
+		Hint: "Choose the paths with --source, or write .forklift.json yourself and run setup again.",
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"forklift/engine"
+	"forklift/storage/progress"
 )
 
 // TeardownRequest asks to remove the worktree's database and identity.
@@ -44,6 +45,7 @@ func Teardown(ctx context.Context, env Env, req TeardownRequest) (TeardownResult
 			if env.Confirm == nil {
 				return result, nil
 			}
+			progress.Report(ctx, progress.Event{}) // the terminal is the question's now
 			text := fmt.Sprintf("This removes, of the worktree %s:\n\n  %s\n\n%d checkpoints stay in the store.\n",
 				plan.Worktree.Name, strings.Join(plan.Removes, "\n  "), plan.Checkpoints)
 			if yes, err = env.Confirm(ctx, Question{Text: text, Prompt: "Remove it?"}); err != nil || !yes {

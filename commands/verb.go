@@ -136,8 +136,8 @@ func (v *Verb) Decode(raw json.RawMessage) (any, error) {
 }
 
 // Run checks the request, a pointer as NewRequest gives, and runs the verb.
-// The result is a pointer to the verb's Result struct; an error always has
-// the kind that FailureOf and ExitCode tell.
+// The result is a pointer to the verb's Result struct; of an error FailureOf
+// and ExitCode tell the rest.
 func (v *Verb) Run(ctx context.Context, env Env, request any) (any, error) {
 	for _, f := range v.Fields {
 		if err := f.check(request); err != nil {
@@ -147,11 +147,7 @@ func (v *Verb) Run(ctx context.Context, env Env, request any) (any, error) {
 	if env.Progress != nil {
 		ctx = progress.With(ctx, env.Progress)
 	}
-	result, err := v.run(ctx, env, request)
-	if err != nil {
-		return nil, classify(v.Name, err)
-	}
-	return result, nil
+	return v.run(ctx, env, request)
 }
 
 // ExitCode is the process exit code for an error of this verb.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"syscall"
 	"testing"
@@ -183,20 +182,17 @@ func TestErrorsGetTheirKind(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		kind fault.Kind
-		hint string // a part of it
 	}{
-		{context.Canceled, fault.Canceled, ""},
-		{fmt.Errorf("write pack: %w", syscall.ENOSPC), fault.NoSpace, "Free some space"},
-		{fmt.Errorf("write pack: %w", syscall.EROFS), fault.Failed, "read-only"},
-		{fmt.Errorf("open: %w", fs.ErrPermission), fault.Failed, "permissions"},
-		{&fault.Error{Op: "x", Kind: fault.Busy, Err: syscall.ENOSPC, Hint: "wait"}, fault.Busy, "wait"},
-		{errors.New("other"), fault.Failed, ""},
+		{context.Canceled, fault.Canceled},
+		{fmt.Errorf("write pack: %w", syscall.ENOSPC), fault.NoSpace},
+		{&fault.Error{Op: "x", Kind: fault.Busy, Err: syscall.ENOSPC, Hint: "wait"}, fault.Busy},
+		{errors.New("other"), fault.Failed},
 	} {
 		env := newEnv(t, &standin.Engine{Err: c.err})
 		v := commands.Lookup("capture")
 		_, err := v.Run(context.Background(), env, v.NewRequest())
 		f := commands.FailureOf(err)
-		if f.Kind != c.kind.String() || !strings.Contains(f.Hint, c.hint) || (c.hint == "" && f.Hint != "") || f.Message == "" {
+		if f.Kind != c.kind.String() || f.Message == "" {
 			t.Errorf("%v: %+v, want kind %v", c.err, f, c.kind)
 		}
 		if code := v.ExitCode(err); code != c.kind.ExitCode() {

@@ -72,7 +72,7 @@ func setArgs(v *commands.Verb, request any, args []string, dash int) error {
 }
 
 func usageError(v *commands.Verb, err error) error {
-	return &fault.Error{Op: v.Name, Kind: fault.Usage, Err: err, Hint: fmt.Sprintf("See %q.", "forklift "+v.Name+" --help")}
+	return &fault.Error{Op: v.Name, Kind: fault.Usage, Err: err, Hint: fmt.Sprintf("See `forklift %s --help`.", v.Name)}
 }
 
 // flagValue lets cobra set a field of a request.
@@ -107,7 +107,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
 	}
-	e := &fault.Error{Kind: fault.Usage, Err: err, Hint: fmt.Sprintf("See %q.", cmd.CommandPath()+" --help")}
+	e := &fault.Error{Kind: fault.Usage, Err: err, Hint: fmt.Sprintf("See `%s --help`.", cmd.CommandPath())}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		name := unknown.GetSpecifiedName()

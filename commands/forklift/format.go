@@ -51,7 +51,10 @@ func formatAge(now, then time.Time) string {
 	if now.Before(then) {
 		now = then // another machine's clock, or a moved one
 	}
-	return humanize.RelTime(then, now, "ago", "")
+	if age := humanize.RelTime(then, now, "ago", ""); age != "now" {
+		return age
+	}
+	return "just now"
 }
 
 // formatSpan is how long something has lasted: "3 minutes".

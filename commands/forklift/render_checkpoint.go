@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"forklift/commands"
@@ -142,8 +144,39 @@ func renderShow(p *printer, r *commands.ShowResult) {
 			p.row("", "%s: %s, %s", plain(tree.Name), plural(tree.Files, "file", "files"), formatBytes(tree.Bytes))
 		}
 		if i < len(r.Facts) {
-			renderFacts(p, r.Facts[i])
+			showFacts(p, r.Facts[i])
 		}
+	}
+}
+
+// facts is what people want to know of a database's facts; --json has all.
+type facts struct {
+	Version      string `json:"version"`
+	Architecture string `json:"architecture"`
+	Observed     struct {
+		Databases []struct {
+			Name       string            `json:"name"`
+			Encoding   string            `json:"encoding"`
+			Locale     string            `json:"locale"`
+			Extensions map[string]string `json:"extensions"`
+		} `json:"databases"`
+	} `json:"observed"`
+}
+
+func showFacts(p *printer, raw json.RawMessage) {
+	var f facts
+	// Another kind's facts, or a newer version's, are shown by --json.
+	if json.Unmarshal(raw, &f) != nil || f.Version == "" {
+		return
+	}
+	p.row("", "version %s, %s", plain(f.Version), plain(f.Architecture))
+	for _, db := range f.Observed.Databases {
+		var extensions []string
+		for name, version := range db.Extensions {
+			extensions = append(extensions, plain(name+" "+version))
+		}
+		slices.Sort(extensions)
+		p.row("", "%s: %s, %s; %s", plain(db.Name), plain(db.Encoding), plain(db.Locale), strings.Join(extensions, ", "))
 	}
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -127,36 +125,4 @@ func serverText(p *printer, s engine.ServerInfo) string {
 		text += ", until \"forklift db stop\""
 	}
 	return text
-}
-
-// renderFacts prints the facts of a database, whatever its kind calls them,
-// in the order that it wrote them.
-func renderFacts(p *printer, raw json.RawMessage) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return
-	}
-	for dec.More() {
-		key, err := dec.Token()
-		var value any
-		if err != nil || dec.Decode(&value) != nil {
-			return
-		}
-		p.row("", "%s: %s", plain(fmt.Sprint(key)), plain(factText(value)))
-	}
-}
-
-func factText(value any) string {
-	switch v := value.(type) {
-	case []any:
-		var parts []string
-		for _, part := range v {
-			parts = append(parts, factText(part))
-		}
-		return strings.Join(parts, " ")
-	case map[string]any:
-		text, _ := json.Marshal(v) // it was decoded from JSON
-		return string(text)
-	}
-	return fmt.Sprint(value)
 }

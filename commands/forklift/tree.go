@@ -96,7 +96,7 @@ func (a *app) group(name, short string) *cobra.Command {
 }
 
 func unknownVerb(cmd *cobra.Command, word string) error {
-	hint := fmt.Sprintf("%q lists the verbs.", cmd.CommandPath()+" --help")
+	hint := fmt.Sprintf("`%s --help` lists the verbs.", cmd.CommandPath())
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
 		hint = fmt.Sprintf("Did you mean %s?", strings.Join(near, " or "))
 	}

@@ -56,6 +56,11 @@ func (e *Engine) Setup(ctx context.Context, dir string, opt engine.SetupOptions)
 	if err := e.call("setup", dir, opt.Seed, opt.Source, opt.Yes, opt.New); err != nil {
 		return nil, err
 	}
+	if opt.Review != nil {
+		if err := opt.Review(ctx, ".forklift.json", ConfigText); err != nil {
+			return nil, err
+		}
+	}
 	return &engine.SetupResult{
 		Worktree: e.info(), Created: true, ConfigPath: ".forklift.json", ConfigMade: true, Config: ConfigText, Seed: opt.Seed,
 	}, nil

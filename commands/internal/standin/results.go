@@ -68,7 +68,8 @@ func Checkpoints() []engine.Checkpoint {
 func Detail() *engine.CheckpointDetail {
 	c := Checkpoints()[0]
 	c.Head = "0123456789abcdef0123456789abcdef01234567"
-	facts := json.RawMessage(`{"version":"17.12","extensions":["pg_trgm","vector"],"checksums":true}`)
+	facts := json.RawMessage(`{"version":"17.12","architecture":"amd64","observed":{"databases":[` +
+		`{"name":"app","encoding":"UTF8","locale":"C.UTF-8","extensions":{"vector":"0.8.0","plpgsql":"1.0"}}]}}`)
 	return &engine.CheckpointDetail{
 		Checkpoint: c, Facts: []json.RawMessage{facts},
 		Pair: &storage.Pair{
