@@ -70,7 +70,7 @@ func (w *Worktree) believe() (*journal, selection, error) {
 			return nil, selection{}, fault.Wrap("flush", w.file(name), err)
 		}
 	}
-	if err := w.fs.SyncDir(w.dir); err != nil {
+	if err := durable.SyncDir(w.fs, w.dir); err != nil {
 		return nil, selection{}, fault.Wrap("flush", w.dir, err)
 	}
 	current, err := w.readSelection()

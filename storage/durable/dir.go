@@ -55,6 +55,13 @@ func syncParentOf(fsys vfs.FS, dir string) error {
 	return err
 }
 
+// SyncDir makes the entries of an existing directory durable, as far as
+// somebody else, who may have been killed, has not done so.
+//
+// After nil they are. After an error any change of them that was not durable
+// before may be lost.
+func SyncDir(fsys vfs.FS, dir string) error { return fsys.SyncDir(dir) }
+
 // Rename moves oldname to newname and replaces a file that is there.
 //
 // After nil the move is durable. After an error or a crash the thing has
