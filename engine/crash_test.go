@@ -78,10 +78,10 @@ func (s scene) outcomes(t *testing.T) (before, after string, calls int) {
 
 // recovered ends what was interrupted and checks that the state is before or
 // after, that the verb can be run again or is done, and that nothing is left.
-func recovered(t *testing.T, w *world, before, after string, opt RecoverOptions) string {
+func recovered(t *testing.T, w *world, before, after string) string {
 	t.Helper()
 	wt := w.open()
-	res, err := wt.Recover(context.Background(), opt)
+	res, err := wt.Recover(context.Background(), RecoverOptions{})
 	if err != nil {
 		t.Fatalf("recover: %v", err)
 	}
@@ -119,11 +119,16 @@ func TestPowerCutAtEveryCall(t *testing.T) {
 				wt := history(w)
 				s.prepare(w, wt)
 				w.fs.CutAt(n)
-				if err := s.verb(wt); !errors.Is(err, vfs.ErrPowerCut) {
+				err := s.verb(wt)
+				if err != nil && !errors.Is(err, vfs.ErrPowerCut) {
 					t.Fatalf("call %d of %d: %v, want the power cut", n, calls, err)
 				}
+				from := before
+				if err == nil {
+					from = after // the cut met a cache, which may be lost
+				}
 				keep := []float64{0, 0.5, 1}[n%3]
-				recovered(t, w.afterPowerCut(vfs.CrashOptions{Seed: seed + uint64(n), KeepUnsynced: keep}), before, after, RecoverOptions{})
+				recovered(t, w.afterPowerCut(vfs.CrashOptions{Seed: seed + uint64(n), KeepUnsynced: keep}), from, after)
 			}
 			t.Logf("%d of %d power cuts ended before or after", calls, calls)
 		})
@@ -157,7 +162,7 @@ func (s scene) cutTwice(t *testing.T, before, after string, n int, back bool, se
 	s.prepare(w, wt)
 	w.fs.CutAt(n)
 	if err := s.verb(wt); err == nil {
-		t.Fatalf("call %d: the verb did not notice the power cut", n)
+		return 0 // the cut met a cache at the very end
 	}
 	for m := 1; ; m++ {
 		again := w.afterPowerCut(vfs.CrashOptions{Seed: seed + uint64(n), KeepUnsynced: 1})
@@ -173,7 +178,7 @@ func (s scene) cutTwice(t *testing.T, before, after string, n int, back bool, se
 			}
 			t.Fatalf("recover: %v", err)
 		}
-		recovered(t, again.afterPowerCut(vfs.CrashOptions{Seed: seed + uint64(n+m), KeepUnsynced: []float64{0, 0.5, 1}[m%3]}), before, after, RecoverOptions{})
+		recovered(t, again.afterPowerCut(vfs.CrashOptions{Seed: seed + uint64(n+m), KeepUnsynced: []float64{0, 0.5, 1}[m%3]}), before, after)
 		cuts++
 	}
 }
