@@ -89,7 +89,7 @@ func (c *cluster) Init(ctx context.Context, slot engine.Slot) error {
 	if err := durable.MkdirAll(c.opt.FS, dir, 0o700); err != nil {
 		return &fault.Error{Op: "make database", Path: dir, Err: err}
 	}
-	if err := c.own(id, slot); err != nil {
+	if err := c.own(id, slot, inst); err != nil {
 		return err
 	}
 	progress.Report(ctx, progress.Event{Phase: "make database"})

@@ -74,7 +74,7 @@ func Install(ctx context.Context, opt Options) (Installation, error) {
 		return Installation{}, installError("", fault.Usage, errors.New("no cache directory"), "Set HOME or XDG_CACHE_HOME.")
 	}
 	dir := embeddedDir(opt.CacheDir)
-	if err := durable.MkdirAll(opt.FS, filepath.Dir(dir), 0o700); err != nil {
+	if err := durable.MkdirAll(opt.FS, filepath.Dir(dir), 0o755); err != nil {
 		return Installation{}, installError(filepath.Dir(dir), fault.Failed, err, "")
 	}
 	lock, err := opt.lockInstall(ctx, filepath.Dir(dir))

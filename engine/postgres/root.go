@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"forklift/engine"
@@ -104,26 +105,49 @@ func (c *cluster) account() (identity, error) {
 		Hint: "Make an account for it, or run Forklift as an ordinary user."}
 }
 
-// own gives a slot and our own files to the server's account, and proves that
-// it can reach them. Nothing to do for the other methods.
-func (c *cluster) own(id identity, slot engine.Slot) error {
+// own gives a slot and our own files to the server's account, and sees to it
+// that it can reach them. Nothing to do for the other methods.
+func (c *cluster) own(id identity, slot engine.Slot, inst *Installation) error {
 	if id.Method != Account {
 		return nil
 	}
-	for dir := filepath.Dir(c.slotDir(slot)); dir != "/"; dir = filepath.Dir(dir) {
-		info, err := os.Stat(dir)
-		if err != nil {
-			return &fault.Error{Op: "give to account", Path: dir, Err: err}
-		}
-		if info.Mode().Perm()&0o001 == 0 {
-			return &fault.Error{Op: "run postgres", Path: dir, Kind: fault.Unsupported,
-				Err:  fmt.Errorf("the account with uid %d cannot pass through it (mode %04o)", id.UID, info.Mode().Perm()),
-				Hint: "Keep the store where every directory above it may be entered, such as below /var/lib; or allow user namespaces."}
-		}
+	if err := c.letPass(id, inst.Bin); err != nil {
+		return err
 	}
 	for _, dir := range []string{c.branch.RunDir(), c.slotDir(slot)} {
 		if err := giveTree(c.opt.FS, dir, id); err != nil {
 			return &fault.Error{Op: "give to account", Path: dir, Err: err}
+		}
+	}
+	return nil
+}
+
+// letPass proves that the account can pass through the directories above its
+// files and programs. Those of the store are ours to open: others may pass
+// through then, but not list them. A user's home is not.
+func (c *cluster) letPass(id identity, bin string) error {
+	ours := []string{c.branch.Dir}
+	if branches := filepath.Dir(c.branch.Dir); filepath.Base(branches) == "branches" {
+		ours = append(ours, branches, filepath.Dir(branches))
+	}
+	for _, top := range []string{c.branch.Dir, bin} {
+		for dir := top; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			info, err := os.Stat(dir)
+			if err != nil {
+				return &fault.Error{Op: "give to account", Path: dir, Err: err}
+			}
+			perm := info.Mode().Perm()
+			switch {
+			case perm&0o001 != 0:
+			case slices.Contains(ours, dir):
+				if err := c.opt.FS.Chmod(dir, perm|0o011); err != nil {
+					return &fault.Error{Op: "give to account", Path: dir, Err: err}
+				}
+			default:
+				return &fault.Error{Op: "run postgres", Path: dir, Kind: fault.Unsupported,
+					Err:  fmt.Errorf("the account with uid %d that servers run as cannot pass through it (mode %04o)", id.UID, perm),
+					Hint: "Set XDG_DATA_HOME and XDG_CACHE_HOME to directories that every user may pass through, such as below /var/lib; or allow user namespaces."}
+			}
 		}
 	}
 	return nil

@@ -83,6 +83,11 @@ func (c *cluster) socketParent(id identity) string {
 			return filepath.Join(filepath.Clean(dir), "forklift")
 		}
 	}
+	return c.sharedParent(id)
+}
+
+// sharedParent is the place of users without a runtime directory.
+func (c *cluster) sharedParent(id identity) string {
 	return sharedTemp + fmt.Sprintf("/forklift-%d", id.UID)
 }
 

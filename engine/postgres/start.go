@@ -125,7 +125,7 @@ func (c *cluster) launch(ctx context.Context, slot engine.Slot, lock vfs.Lock) (
 		return nil, err
 	}
 	defer log.Close()
-	if err := c.own(id, slot); err != nil {
+	if err := c.own(id, slot, inst); err != nil {
 		return nil, err
 	}
 	limit := recoverTimeout

@@ -38,7 +38,8 @@ func (o Options) unpack(archive, dir, want string) error {
 	if err := checkArchive(archive, want); err != nil {
 		return err
 	}
-	if err := o.FS.Mkdir(dir, 0o700); err != nil {
+	// Others may read it: as root, servers run as another account.
+	if err := o.FS.Mkdir(dir, 0o755); err != nil {
 		return installError(dir, fault.Failed, err, "")
 	}
 	root, err := o.FS.OpenRoot(dir)

@@ -64,11 +64,6 @@ type File struct {
 	Redo         uint64 // LSN where recovery from it begins; equal to Checkpoint after a clean stop
 	Timeline     uint32
 	NextXID      uint64 // the next transaction id, with its epoch in the upper half
-	NextOID      uint32
-	WALLevel     uint32 // 0 minimal, 1 replica, 2 logical: with what the cluster last ran
-	MaxPrepared  uint32 // max_prepared_transactions it last ran with
-	MaxConns     uint32 // max_connections it last ran with
-	BackupOpen   bool   // a base backup's end record is awaited
 	MaxAlign     uint32
 	BlockBytes   uint32
 	SegmentPages uint32 // blocks in one file of a large relation
@@ -94,12 +89,6 @@ const (
 	offRedo         = offCopy + 0
 	offTimeline     = offCopy + 8
 	offNextXID      = offCopy + 24
-	offNextOID      = offCopy + 32
-	offBackupStart  = 152
-	offBackupEnd    = 168
-	offWALLevel     = 172
-	offMaxConns     = 180
-	offMaxPrepared  = 192
 	offMaxAlign     = 204
 	offFloat        = 208
 	offBlock        = 216
@@ -159,10 +148,8 @@ func Parse(data []byte) (*File, error) {
 		SystemID: u64(offSystemID), ControlVersion: version, CatalogVersion: u32(offCatalog),
 		State: State(u32(offState)), Time: int64(u64(offTime)),
 		Checkpoint: u64(offCheckpoint), Redo: u64(offRedo), Timeline: u32(offTimeline),
-		NextXID: u64(offNextXID), NextOID: u32(offNextOID),
-		WALLevel: u32(offWALLevel), MaxPrepared: u32(offMaxPrepared), MaxConns: u32(offMaxConns),
-		BackupOpen: data[offBackupEnd] != 0 || u64(offBackupStart) != 0,
-		MaxAlign:   u32(offMaxAlign), BlockBytes: u32(offBlock), SegmentPages: u32(offSegment),
+		NextXID:  u64(offNextXID),
+		MaxAlign: u32(offMaxAlign), BlockBytes: u32(offBlock), SegmentPages: u32(offSegment),
 		WALPageBytes: u32(offWALPage), WALSegBytes: u32(offWALSeg), NameBytes: u32(offName),
 		IndexKeys: u32(offIndexKeys), ToastBytes: u32(offToast), LargeObject: u32(offLargeObject),
 		ByteOrder: name, Checksums: u32(offChecksums),
