@@ -70,7 +70,7 @@ func crashLab(t *testing.T, r *rand.Rand) (m *vfs.Mem, first, second map[string]
 	m = vfs.NewMem()
 	l := &lab{t: t, fs: m, dir: "/lab"}
 	l.ok(m.Mkdir("/lab", 0o700))
-	for i, size := range []int{0, 1, PageBytes, 3 * PageBytes, spanBytes + 5, MinChunkedBytes + 1} {
+	for i, size := range []int{0, 1, PageBytes, 3 * PageBytes, spanBytes + 5} {
 		l.write("tree/d/"+string(rune('a'+i)), text(r, size))
 	}
 	l.ok(publish(m, firstPair, "first"))

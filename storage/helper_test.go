@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -245,17 +247,23 @@ func same(t testing.TB, what string, got, want map[string]string) {
 func seeded(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	if given := os.Getenv("FORKLIFT_SEED"); given != "" {
+		var err error
+		if seed, err = strconv.ParseUint(given, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("FORKLIFT_SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // noise gives n bytes that do not compress.
 func noise(r *rand.Rand, n int) []byte {
-	data := make([]byte, n)
-	for i := range data {
-		data[i] = byte(r.Uint32())
+	data := make([]byte, 0, n+8)
+	for len(data) < n {
+		data = binary.LittleEndian.AppendUint64(data, r.Uint64())
 	}
-	return data
+	return data[:n]
 }
 
 // text gives n bytes that do.

@@ -28,7 +28,7 @@ func TestRandomTreesComeBack(t *testing.T) {
 		m := &meddler{r, l.root("tree")}
 		memory := map[string]*Memory{}
 		have := map[string]ID{}
-		for round := range 25 {
+		for round := range 16 {
 			for range 1 + r.IntN(8) {
 				m.meddle()
 			}
@@ -94,7 +94,7 @@ func TestEveryKindOfPathComesBack(t *testing.T) {
 func TestLargeFilesComeBack(t *testing.T) {
 	l := newLab(t, vfs.OS(), t.TempDir())
 	r := seeded(t)
-	data := noise(r, 70<<20) // three levels of content nodes
+	data := noise(r, 40<<20) // three levels of content nodes
 	l.write("tree/large", data)
 	for name, rules := range bothUnits {
 		tree := l.capture("tree", rules, nil)
