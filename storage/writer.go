@@ -295,12 +295,14 @@ func (s *Store) newWorkDir() (*workDir, error) {
 		var random [8]byte
 		_, _ = rand.Read(random[:])
 		dir := s.path(tmpDir, hex.EncodeToString(random[:]))
-		if err := s.fs.Mkdir(dir, dirPerm); err != nil {
-			return nil, err
-		}
-		lock, err := s.fs.Lock(path.Join(dir, workLock), true)
+		// Until the lock is held the directory may be removed at any moment by
+		// a writer that cleans up.
+		err := s.fs.Mkdir(dir, dirPerm)
 		if err == nil {
-			return &workDir{s.fs, dir, lock}, nil
+			var lock vfs.Lock
+			if lock, err = s.fs.Lock(path.Join(dir, workLock), true); err == nil {
+				return &workDir{s.fs, dir, lock}, nil
+			}
 		}
 		if !errors.Is(err, vfs.ErrLocked) && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
