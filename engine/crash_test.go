@@ -65,15 +65,16 @@ var scenes = []scene{
 }
 
 // outcomes runs a scene whole and tells the states before and after, and how
-// many calls the verb makes.
-func (s scene) outcomes(t *testing.T) (before, after string, calls int) {
-	w := newWorld(t)
-	wt := history(w)
-	s.prepare(w, wt)
+// many calls the verb makes. start is the world before the verb, to be copied.
+func (s scene) outcomes(t *testing.T) (start *world, before, after string, calls int) {
+	start = newWorld(t)
+	s.prepare(start, history(start))
+	w := start.copy()
+	wt := w.open()
 	before = w.state(wt)
 	from := w.fs.Calls()
 	must(t, s.verb(wt))
-	return before, w.state(wt), w.fs.Calls() - from
+	return start, before, w.state(wt), w.fs.Calls() - from
 }
 
 // recovered ends what was interrupted and checks that the state is before or
@@ -113,11 +114,10 @@ func TestPowerCutAtEveryCall(t *testing.T) {
 	t.Logf("seed %d", seed)
 	for _, s := range scenes {
 		t.Run(s.name, func(t *testing.T) {
-			before, after, calls := s.outcomes(t)
+			start, before, after, calls := s.outcomes(t)
 			for n := 1; n <= calls; n++ {
-				w := newWorld(t)
-				wt := history(w)
-				s.prepare(w, wt)
+				w := start.copy()
+				wt := w.open()
 				w.fs.CutAt(n)
 				err := s.verb(wt)
 				if err != nil && !errors.Is(err, vfs.ErrPowerCut) {
@@ -144,10 +144,10 @@ func TestRecoverCutAtEveryCall(t *testing.T) {
 	for _, s := range scenes {
 		for _, back := range []bool{false, true} {
 			t.Run(s.name+map[bool]string{true: " back"}[back], func(t *testing.T) {
-				before, after, calls := s.outcomes(t)
+				start, before, after, calls := s.outcomes(t)
 				total := 0
 				for i := 1; i <= spread; i++ {
-					total += s.cutTwice(t, before, after, calls*i/spread, back, seed)
+					total += s.cutTwice(start, before, after, calls*i/spread, back, seed)
 				}
 				t.Logf("%d of %d cuts of recover ended before or after", total, total)
 			})
@@ -156,10 +156,10 @@ func TestRecoverCutAtEveryCall(t *testing.T) {
 }
 
 // cutTwice cuts the verb at call n, then recover at each of its calls.
-func (s scene) cutTwice(t *testing.T, before, after string, n int, back bool, seed uint64) (cuts int) {
-	w := newWorld(t)
-	wt := history(w)
-	s.prepare(w, wt)
+func (s scene) cutTwice(start *world, before, after string, n int, back bool, seed uint64) (cuts int) {
+	t := start.t
+	w := start.copy()
+	wt := w.open()
 	w.fs.CutAt(n)
 	if err := s.verb(wt); err == nil {
 		return 0 // the cut met a cache at the very end

@@ -72,7 +72,10 @@
 // client wrote there would be lost.
 //
 // Recover may itself be killed anywhere: every step is found done or is done
-// again. Each end appends one outcome row; undo and redo read outcomes only.
+// again. Each end appends one outcome row, durably, before the journal is
+// removed; undo and redo read outcomes only. A journal whose operation has an
+// outcome is a leftover (its removal was not flushed): recover only tidies
+// up, so that it never installs over what the user has done since.
 //
 // # Slots
 //

@@ -23,6 +23,7 @@ import (
 type world struct {
 	t       *testing.T
 	fs      *vfs.Mem
+	disk    vfs.FS // what Forklift sees of fs; nil is all of it
 	clock   *clock.Fake
 	servers map[string]*fakeServer // by branch
 	broken  bool                   // servers do not start
@@ -31,19 +32,20 @@ type world struct {
 
 // fakeServer is a running server: it holds the live lock.
 type fakeServer struct {
-	slot Slot
-	live vfs.Lock
+	slot     Slot
+	live     vfs.Lock
+	livePath string
 }
 
 const (
-	testRepo  = "/home/repo"
-	testStore = "/home/store"
-	testState = "/home/state"
+	testRepo  = "/vm/repo"
+	testStore = "/vm/store"
+	testState = "/vm/state"
 )
 
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, fs: vfs.NewMem(), clock: clock.NewFake(time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)), servers: map[string]*fakeServer{}}
-	for _, dir := range []string{"/home", testRepo, testRepo + "/.git", testRepo + "/src", testState} {
+	for _, dir := range []string{"/vm", testRepo, testRepo + "/.git", testRepo + "/src", testState} {
 		must(t, w.fs.Mkdir(dir, 0o755))
 	}
 	must(t, w.fs.SyncFS("/"))
@@ -58,7 +60,11 @@ func must(t *testing.T, err error) {
 }
 
 func (w *world) host() Host {
-	return Host{FS: w.fs, Clock: w.clock, Actor: "test", StoreDir: testStore, StateDir: testState, DefaultKind: "fake",
+	disk := w.disk
+	if disk == nil {
+		disk = w.fs
+	}
+	return Host{FS: disk, Clock: w.clock, Actor: "test", StoreDir: testStore, StateDir: testState, DefaultKind: "fake",
 		Git: fakeGit{}, Boot: number("boot-", w.boots), Kinds: map[string]OpenDatabase{"fake": func(_ context.Context, b Branch, _ json.RawMessage) (Database, error) {
 			return &fakeDB{world: w, branch: b}, nil
 		}}}
@@ -67,6 +73,19 @@ func (w *world) host() Host {
 // afterPowerCut is the world that boots after the power was cut.
 func (w *world) afterPowerCut(o vfs.CrashOptions) *world {
 	return &world{t: w.t, fs: w.fs.CrashClone(o), clock: w.clock, servers: map[string]*fakeServer{}, boots: w.boots + 1}
+}
+
+// copy is the same world once more, servers and all.
+func (w *world) copy() *world {
+	w.t.Helper()
+	must(w.t, w.fs.SyncFS("/"))
+	c := &world{t: w.t, fs: w.fs.CrashClone(vfs.CrashOptions{KeepUnsynced: 1}), clock: w.clock, servers: map[string]*fakeServer{}, boots: w.boots}
+	for branch, s := range w.servers {
+		live, err := c.fs.Lock(s.livePath, true)
+		must(w.t, err)
+		c.servers[branch] = &fakeServer{slot: s.slot, live: live, livePath: s.livePath}
+	}
+	return c
 }
 
 func (w *world) open() *Worktree {
@@ -225,7 +244,7 @@ func (d *fakeDB) Start(_ context.Context, s Slot) error {
 	if err := d.world.put(d.file(s, "state"), "running"); err != nil {
 		return errors.Join(err, live.Unlock())
 	}
-	d.world.servers[d.branch.ID] = &fakeServer{slot: s, live: live}
+	d.world.servers[d.branch.ID] = &fakeServer{slot: s, live: live, livePath: d.branch.Live}
 	return nil
 }
 

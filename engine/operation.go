@@ -193,6 +193,9 @@ func (op *operation) restart(ctx context.Context, slot Slot) error {
 func (op *operation) abort(ctx context.Context, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
+	if op.switched && !op.journald {
+		return cause // it is over: only what follows the end has failed
+	}
 	if named, err := op.named(ctx); err != nil || named && !op.j.restores() {
 		op.switched = true // or may be: only recover can tell
 	}
@@ -222,7 +225,14 @@ func (op *operation) back(ctx context.Context, outcome string, cause error) erro
 			return err
 		}
 	}
-	row := logRow{Operation: op.j.Operation, Verb: op.j.Verb, Outcome: outcome, Before: op.j.Before.Pair, After: op.j.Before.Pair}
+	return op.end(logRow{Outcome: outcome, Before: op.j.Before.Pair, After: op.j.Before.Pair}, cause)
+}
+
+// end appends the outcome and clears the journal: the operation is over.
+// Behind the durable outcome row nothing is left to recover, so that it does
+// not matter when a power cut brings the journal back.
+func (op *operation) end(row logRow, cause error) error {
+	row.Operation, row.Verb = op.j.Operation, op.j.Verb
 	if cause != nil {
 		row.Error = cause.Error()
 	}
@@ -233,7 +243,10 @@ func (op *operation) back(ctx context.Context, outcome string, cause error) erro
 		return nil
 	}
 	if err := op.w.clearJournal(); err != nil {
-		return err
+		if j, readErr := op.w.readJournal(); readErr != nil || j != nil {
+			return err
+		}
+		op.warnings = append(op.warnings, "the end of the journal could not be flushed: "+err.Error())
 	}
 	op.journald = false
 	return nil
@@ -283,18 +296,9 @@ func (op *operation) ensureServer(ctx context.Context, slot Slot) error {
 	return op.restart(ctx, slot)
 }
 
-// done writes the outcome and clears the journal: the operation is over.
+// done ends an operation that has happened.
 func (op *operation) done(before, after storage.PairID, kind storage.PairKind, name string) error {
-	row := logRow{Operation: op.j.Operation, Verb: op.j.Verb, Outcome: outcomeDone,
-		Before: before, After: after, AfterKind: kind, Name: name}
-	if err := op.w.appendLog(row); err != nil {
-		return err
-	}
-	if err := op.w.clearJournal(); err != nil {
-		return err
-	}
-	op.journald = false
-	return nil
+	return op.end(logRow{Outcome: outcomeDone, Before: before, After: after, AfterKind: kind, Name: name}, nil)
 }
 
 // afterSwitch is the context of what must be finished once begun.

@@ -99,6 +99,17 @@ func (w *Worktree) Log(_ context.Context, limit int) ([]Operation, error) {
 	return newest, nil
 }
 
+// outcome tells how an operation ended; "" when that was not written.
+func (w *Worktree) outcome(operation string) (string, error) {
+	var outcome string
+	err := w.readLog(func(row logRow) {
+		if row.Operation == operation && row.Outcome != "" {
+			outcome = row.Outcome
+		}
+	})
+	return outcome, err
+}
+
 // lastMove is the outcome row of the last restore, undo or redo that was
 // done; nil when there is none.
 func (w *Worktree) lastMove() (*logRow, error) {

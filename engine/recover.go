@@ -33,10 +33,20 @@ func (w *Worktree) Recover(ctx context.Context, opt RecoverOptions) (*RecoverRes
 	if err != nil {
 		return nil, err
 	}
+	outcome, err := w.outcome(j.Operation)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := afterSwitch(ctx)
 	defer cancel()
 	res := &RecoverResult{Verb: j.Verb, Direction: "forward"}
 	switch {
+	case outcome != "":
+		if outcome != outcomeDone {
+			res.Direction = "back"
+		}
+		res.ID = current.Pair
+		err = op.tidy(ctx, current)
 	case j.Direction == directionBack || switched && opt.Back:
 		res.Direction = "back"
 		err = op.turnBack(ctx, res)
@@ -56,6 +66,29 @@ func (w *Worktree) Recover(ctx context.Context, opt RecoverOptions) (*RecoverRes
 	}
 	res.Running = op.running
 	return res, nil
+}
+
+// tidy ends an operation whose outcome was written: only its journal, and
+// what it staged, are left.
+func (op *operation) tidy(ctx context.Context, current selection) error {
+	if op.j.restores() {
+		for _, back := range []bool{false, true} {
+			install, err := worktree.OpenInstall(ctx, op.w.fs, op.w.rec.Path, op.w.store, op.w.host.Clock, op.j.Operation, back)
+			if err != nil {
+				return err
+			}
+			if install == nil {
+				continue
+			}
+			if err := install.Remove(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if err := op.w.clearJournal(); err != nil {
+		return err
+	}
+	return op.ensureServer(ctx, current.Slot)
 }
 
 // believe reads journal and selection after making them durable: what a
@@ -150,14 +183,9 @@ func (op *operation) turnBack(ctx context.Context, res *RecoverResult) error {
 // turnedBack ends a restore that was taken back.
 func (op *operation) turnedBack(ctx context.Context, install *worktree.Install, res *RecoverResult) error {
 	res.ID = op.j.Before.Pair
-	row := logRow{Operation: op.j.Operation, Verb: op.j.Verb, Outcome: outcomeBack, Before: op.j.Before.Pair, After: op.j.Before.Pair}
-	if err := op.w.appendLog(row); err != nil {
+	if err := op.end(logRow{Outcome: outcomeBack, Before: op.j.Before.Pair, After: op.j.Before.Pair}, nil); err != nil {
 		return err
 	}
-	if err := op.w.clearJournal(); err != nil {
-		return err
-	}
-	op.journald = false
 	if err := install.Remove(ctx); err != nil {
 		return err
 	}
