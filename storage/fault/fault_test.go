@@ -63,3 +63,13 @@ func TestKinds(t *testing.T) {
 		}
 	}
 }
+
+func TestWrap(t *testing.T) {
+	if Wrap("flush", "/a", nil) != nil {
+		t.Error("nothing was wrapped")
+	}
+	err := Wrap("flush", "/a", &Error{Kind: NoSpace, Hint: "make room", Err: errors.New("disk full")})
+	if err.Error() != "flush /a: disk full" || KindOf(err) != NoSpace || HintOf(err) != "make room" {
+		t.Errorf("got %q, %v, %q", err, KindOf(err), HintOf(err))
+	}
+}

@@ -12,20 +12,20 @@ import (
 // Mkdir makes a directory; the umask is undone.
 func (d *disk) Mkdir(name string, perm fs.FileMode) error {
 	hit(OpMkdir, name)
-	return d.on(OpMkdir, name, func(dir int, base string) error {
+	return d.in(OpMkdir, name, func(p place) error {
 		want := unixMode(perm)
-		if err := unix.Mkdirat(dir, base, want); err != nil {
+		if err := retry(func() error { return unix.Mkdirat(p.fd, p.base, want) }); err != nil {
 			return err
 		}
 		var st unix.Stat_t
-		if err := unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		if err := unix.Fstatat(p.fd, p.base, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 			return err
 		}
 		if uint32(st.Mode)&0o7777 == want {
 			return nil
 		}
 		hit(OpChmod, name)
-		return chmodat(dir, base, want)
+		return chmodat(p.fd, p.base, want)
 	})
 }
 
