@@ -237,7 +237,12 @@ func (op *operation) end(row logRow, cause error) error {
 		row.Error = cause.Error()
 	}
 	if err := op.w.appendLog(row); err != nil {
-		return err
+		if row.Outcome == outcomeDone || !op.journald {
+			return err
+		}
+		// Nothing has happened, which a started row without an outcome says
+		// as well; on a full disk only the removal below may be possible.
+		op.warnings = append(op.warnings, "the outcome could not be logged: "+err.Error())
 	}
 	if !op.journald {
 		return nil

@@ -1,0 +1,270 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"forklift/engine/internal/process"
+	"forklift/storage"
+	"forklift/storage/fault"
+	"forklift/storage/vfs"
+)
+
+// wantKind fails unless err is of a kind and has a hint.
+func wantKind(t *testing.T, err error, kind fault.Kind) {
+	t.Helper()
+	if err == nil || fault.KindOf(err) != kind {
+		t.Fatalf("error %v (%v), want one of kind %v", err, fault.KindOf(err), kind)
+	}
+	if fault.HintOf(err) == "" {
+		t.Fatalf("error %q has no hint", err)
+	}
+}
+
+func TestUndoTwiceEndsWhereOneBegan(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	_, err := wt.Undo(ctx, WaitOptions{})
+	wantKind(t, err, fault.NotFound)
+	_, err = wt.Redo(ctx, WaitOptions{})
+	wantKind(t, err, fault.NotFound)
+
+	edited := w.state(wt)
+	must(t, restoreOne(wt))
+	one := w.state(wt)
+	if strings.Contains(one, "/new") || !strings.Contains(one, "rows: one;") {
+		t.Fatalf("after the restore the state is\n%s", one)
+	}
+	for i, want := range []string{edited, one, edited} {
+		if _, err := wt.Undo(ctx, WaitOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.state(wt); got != want {
+			t.Fatalf("after undo %d the state is\n%s\nwant\n%s", i+1, got, want)
+		}
+	}
+	res, err := wt.Redo(ctx, WaitOptions{})
+	must(t, err)
+	if got := w.state(wt); got != one || res.Verb != "redo" {
+		t.Fatalf("after %s the state is\n%s\nwant\n%s", res.Verb, got, one)
+	}
+	_, err = wt.Redo(ctx, WaitOptions{})
+	wantKind(t, err, fault.NotFound)
+}
+
+func TestUndoBringsBackWhatWasNeverCaptured(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	// The checkpoint has src/removed later; now something else is in its
+	// place that no checkpoint knows and no rule selects.
+	w.write("src/removed later", "mine")
+	w.write(".forklift.json", `{"format": 1, "source": ["src/kept"]}`)
+	must(t, restoreOne(wt))
+	if text, err := w.get(testRepo + "/src/removed later"); err != nil || text != "one" {
+		t.Fatalf("restored %q, %v, want the captured text", text, err)
+	}
+	_, err := wt.Undo(ctx, WaitOptions{})
+	must(t, err)
+	if text, err := w.get(testRepo + "/src/removed later"); err != nil || text != "mine" {
+		t.Fatalf("after undo the file is %q, %v, want what was there", text, err)
+	}
+}
+
+func TestManagedCommandsHoldTheWorktree(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	hold, err := wt.Enter(ctx, []string{"npm", "run", "dev"})
+	must(t, err)
+	if _, err := wt.Capture(ctx, CaptureOptions{Name: "own"}); err != nil {
+		t.Fatalf("a command may capture its own worktree: %v", err)
+	}
+	hold.rec.Runner, hold.rec.Child = process.Info{PID: 1 << 30, Start: 7}, process.Info{}
+	must(t, hold.write())
+	_, err = wt.Capture(ctx, CaptureOptions{Name: "two"})
+	wantKind(t, err, fault.Busy)
+	if items := fault.ItemsOf(err); len(items) != 1 || !strings.Contains(items[0], "npm run dev") || !strings.Contains(items[0], "1073741824") {
+		t.Fatalf("the error names %q, want pid and command", items)
+	}
+	_, err = wt.Capture(ctx, CaptureOptions{Name: "two", WaitOptions: WaitOptions{Wait: 30 * time.Millisecond}})
+	wantKind(t, err, fault.Busy)
+	must(t, hold.Leave(ctx))
+	_, err = wt.Capture(ctx, CaptureOptions{Name: "two"})
+	must(t, err)
+	if st, err := wt.Status(ctx); err != nil || len(st.Holders) != 0 {
+		t.Fatalf("status shows holders %v, %v after the last left", st.Holders, err)
+	}
+}
+
+func TestTheLastCommandStopsAnIdleServer(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	for _, pinned := range []bool{true, false} {
+		if !pinned {
+			must(t, wt.StopDatabase(ctx, WaitOptions{}))
+		}
+		first, err := wt.Enter(ctx, []string{"one"})
+		must(t, err)
+		second, err := wt.Enter(ctx, []string{"two"})
+		must(t, err)
+		must(t, first.Leave(ctx))
+		if w.servers[wt.branch.ID] == nil {
+			t.Fatal("the server stopped while a command ran")
+		}
+		must(t, second.Leave(ctx))
+		if running := w.servers[wt.branch.ID] != nil; running != pinned {
+			t.Fatalf("after the last command the server runs: %v, want %v", running, pinned)
+		}
+	}
+}
+
+func TestWhileAJournalIsPresentOthersAreRefused(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	w.fs.CutAt(40)
+	if restoreOne(wt) == nil {
+		t.Fatal("the cut was not noticed")
+	}
+	w = w.afterPowerCut(vfs.CrashOptions{KeepUnsynced: 1})
+	wt = w.open()
+	if st, err := wt.Status(ctx); err != nil || st.Interrupted == nil || st.Interrupted.Verb != "restore" {
+		t.Fatalf("status says %+v, %v, want an interrupted restore", st.Interrupted, err)
+	}
+	_, err := wt.Enter(ctx, []string{"true"})
+	wantKind(t, err, fault.Interrupted)
+	_, err = wt.Capture(ctx, CaptureOptions{})
+	wantKind(t, err, fault.Interrupted)
+	_, err = wt.StartDatabase(ctx, false)
+	wantKind(t, err, fault.Interrupted)
+	wantKind(t, restoreOne(wt), fault.Interrupted)
+	_, err = wt.Teardown(ctx, true)
+	wantKind(t, err, fault.Interrupted)
+	if _, err := wt.Recover(ctx, RecoverOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	must(t, restoreOne(wt))
+}
+
+// TestEditedWhileRestoringIsRescued edits a file between the save and the
+// install: its text is in the rescue checkpoint, and can be restored alone.
+func TestEditedWhileRestoringIsRescued(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	rows := w.state(wt)
+	edited := false
+	w.disk = vfs.Hook(w.fs, func(c vfs.Call) error {
+		if !edited && c.Op == vfs.OpRename && strings.Contains(c.String(), "current.json") {
+			edited = true
+			w.write("src/changed", "edited meanwhile")
+		}
+		return nil
+	})
+	wt = w.open()
+	res, err := wt.Restore(ctx, RestoreOptions{Ref: "one"})
+	must(t, err)
+	if !slices.Equal(res.Rescued, []string{"src/changed"}) || res.RescueName == "" {
+		t.Fatalf("rescued %q as %q, want src/changed", res.Rescued, res.RescueName)
+	}
+	w.disk = nil
+	wt = w.open()
+	back, err := wt.Restore(ctx, RestoreOptions{Ref: res.RescueName})
+	must(t, err)
+	if text, err := w.get(testRepo + "/src/changed"); err != nil || text != "edited meanwhile" || back.Removed != 0 {
+		t.Fatalf("the rescued file is %q, %v (%d removed), want the edit alone", text, err, back.Removed)
+	}
+	if got := w.state(wt); !strings.Contains(got, "rows: one;") || got == rows {
+		t.Fatalf("restoring files only changed the database:\n%s", got)
+	}
+}
+
+func TestDiscardCurrentSetsTheDatabaseAside(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	old := w.servers[wt.branch.ID].slot
+	// The power goes, and the cluster cannot be recovered.
+	w = w.afterPowerCut(vfs.CrashOptions{})
+	w.broken = true
+	wt = w.open()
+	err := restoreOne(wt)
+	wantKind(t, err, fault.Failed)
+	if !strings.Contains(fault.HintOf(err), "--discard-current") {
+		t.Fatalf("the hint is %q, want it to name --discard-current", fault.HintOf(err))
+	}
+	res, err := wt.Restore(ctx, RestoreOptions{Ref: "one", DiscardCurrent: true})
+	must(t, err)
+	kept := wt.branch.Dir + "/kept/" + string(res.SafetyID)
+	if rows, err := w.get(kept + "/rows"); err != nil || rows != "one;two;" {
+		t.Fatalf("what was set aside holds %q, %v, want the discarded rows", rows, err)
+	}
+	if slot, err := wt.selectedSlot(); err != nil || slot == old {
+		t.Fatalf("selected is slot %s, %v, want the other one", slot, err)
+	}
+}
+
+func TestNamesThatAreNotThere(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	_, err := wt.Capture(ctx, CaptureOptions{Name: "before_migration"})
+	must(t, err)
+	for ref, hint := range map[string]string{"before_migratoin": "before_migration", "before": "before_migration", "rpo:one": "repo", "zzz": "forklift list"} {
+		_, err := wt.Restore(ctx, RestoreOptions{Ref: ref})
+		wantKind(t, err, fault.NotFound)
+		if !strings.Contains(fault.HintOf(err), hint) {
+			t.Errorf("the hint for %q is %q, want it to name %s", ref, fault.HintOf(err), hint)
+		}
+	}
+	for _, name := range []string{"one", "a/b", "-x", "..", strings.Repeat("n", 129)} {
+		_, err := wt.Capture(ctx, CaptureOptions{Name: name})
+		wantKind(t, err, fault.Usage)
+	}
+}
+
+func TestSeedsInUseAreKept(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	_, err := SeedCreate(ctx, w.host(), testRepo, SeedOptions{Name: "base"})
+	must(t, err)
+	_, err = SeedCreate(ctx, w.host(), testRepo, SeedOptions{Name: "base"})
+	wantKind(t, err, fault.Usage)
+	_, err = Setup(ctx, w.host(), testRepo, SetupOptions{Seed: "bse"})
+	wantKind(t, err, fault.NotFound)
+	_, err = Setup(ctx, w.host(), testRepo, SetupOptions{Seed: "base"})
+	must(t, err)
+	wantKind(t, SeedRemove(ctx, w.host(), testRepo, "base"), fault.Busy)
+	wt := w.open()
+	_, err = wt.Capture(ctx, CaptureOptions{Name: "one"})
+	must(t, err)
+	list, err := SeedList(ctx, w.host(), testRepo)
+	must(t, err)
+	if len(list) != 1 || list[0].Name != "base" || !slices.Equal(list[0].UsedBy, []string{"repo"}) {
+		t.Fatalf("seeds are %+v, want base, used by repo", list)
+	}
+	must(t, SeedRemove(ctx, w.host(), testRepo, "base"))
+	must(t, restoreOne(wt))
+}
+
+func TestTooLittleSpaceIsFoundAhead(t *testing.T) {
+	w := newWorld(t)
+	wt := history(w)
+	before := w.state(wt)
+	w.fs.SetSpace(vfs.Space{FreeBytes: 1 << 20, TotalBytes: 1 << 30})
+	wantKind(t, restoreOne(wt), fault.NoSpace)
+	_, err := wt.Capture(context.Background(), CaptureOptions{})
+	wantKind(t, err, fault.NoSpace)
+	if got := w.state(wt); got != before {
+		t.Fatalf("the state changed to\n%s", got)
+	}
+	if pairs, err := wt.store.Pairs(context.Background(), wt.rec.Project); err != nil || len(pairs) != 1 || pairs[0].Kind != storage.Capture {
+		t.Fatalf("pairs are %v, %v, want the one checkpoint", pairs, err)
+	}
+}
