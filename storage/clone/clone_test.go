@@ -133,3 +133,21 @@ func TestProbe(t *testing.T) {
 		t.Errorf("left %v, %v", left, err)
 	}
 }
+
+// TestAcrossFileSystems copies from memory-backed storage to the disk, where
+// the machine has such.
+func TestAcrossFileSystems(t *testing.T) {
+	other, err := os.MkdirTemp("/dev/shm", "clone-test-")
+	if err != nil {
+		other = t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(other) })
+	for _, want := range contents(t) {
+		dst, _ := pair(t, vfs.OS(), t.TempDir(), nil)
+		_, src := pair(t, vfs.OS(), other, want)
+		if err := File(dst, src); err != nil {
+			t.Fatal(err)
+		}
+		check(t, dst, want)
+	}
+}
