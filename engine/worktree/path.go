@@ -7,14 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// QuotePath writes a path for JSON and for people: as it is, or, when its
-// bytes are not UTF-8 or begin with a quote, as a quoted string with escapes.
-// UnquotePath reads both back exactly.
+// QuotePath writes a path for JSON and for people: as it is, or, when it is
+// not UTF-8, holds what cannot be seen, or begins with a quote, as a quoted string
+// with Go's escapes. UnquotePath reads both back exactly.
 func QuotePath(p string) string {
-	if utf8.ValidString(p) && !strings.HasPrefix(p, `"`) {
+	plain := utf8.ValidString(p) && !strings.HasPrefix(p, `"`)
+	for _, r := range p {
+		plain = plain && strconv.IsPrint(r)
+	}
+	if plain {
 		return p
 	}
-	return strconv.QuoteToASCII(p)
+	return strconv.Quote(p)
 }
 
 // UnquotePath reads what QuotePath wrote.

@@ -402,32 +402,36 @@ func (r *runner) makeParents(p string) error {
 // modes sets permission bits, from the bottom up so that a directory that
 // becomes read-only is finished before.
 func (r *runner) modes() error {
-	var finals []dirMode
+	type final struct {
+		dirMode
+		dir bool
+	}
+	var finals []final
 	for n := range r.steps {
 		s := &r.steps[n]
 		if s.Want != nil && (s.Want.Type == storage.Directory || s.modeOnly()) {
-			finals = append(finals, dirMode{s.Path, s.Want.Mode})
+			finals = append(finals, final{dirMode{s.Path, s.Want.Mode}, s.Want.Type == storage.Directory})
 		}
 	}
 	for _, o := range r.head.Opens {
-		finals = append(finals, dirMode{string(o.Path), o.Mode})
+		finals = append(finals, final{dirMode{string(o.Path), o.Mode}, true})
 	}
-	slices.SortFunc(finals, func(a, b dirMode) int { return comparePaths(b.Path, a.Path) })
+	slices.SortFunc(finals, func(a, b final) int { return comparePaths(b.Path, a.Path) })
 	for _, f := range finals {
 		info, ok, err := r.look(f.Path)
 		if err != nil {
 			return err
 		}
-		if !ok || !info.IsDir() && !info.IsRegular() || uint32(info.Mode.Perm()) == f.Mode {
-			continue // right, or replaced by somebody: then there is nothing to set
+		if !ok || info.IsDir() != f.dir || !f.dir && !info.IsRegular() || uint32(info.Mode.Perm()) == f.Mode {
+			continue // right, or something else now: then there is nothing to set
 		}
-		if info.IsDir() && f.Mode&0o400 == 0 {
+		if f.dir && f.Mode&0o400 == 0 {
 			// Afterwards it cannot be opened to flush its entries.
 			if err := r.root.SyncDir(f.Path); err != nil {
 				return err
 			}
 		}
-		if err := r.chmod(f.Path, f.Mode, info.IsDir()); err != nil {
+		if err := r.chmod(f.Path, f.Mode, f.dir); err != nil {
 			return err
 		}
 	}
