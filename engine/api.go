@@ -55,7 +55,7 @@ type CaptureResult struct {
 	AddedBytes  int64          `json:"added_bytes"` // compressed bytes it added to the store
 	AwayMs      int64          `json:"away_ms"`     // how long the database did not accept connections; 0 if it was not running
 	WallMs      int64          `json:"wall_ms"`
-	Sessions    int            `json:"sessions"` // idle sessions that were cut off
+	Sessions    int            `json:"sessions"` // that were cut off
 	Skipped     []Skipped      `json:"skipped,omitempty"`
 	Warnings    []string       `json:"warnings,omitempty"`
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"forklift/testsuite/internal/harness"
 
@@ -219,13 +220,22 @@ func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// unquote reads a Go string without its quotes: \n, \xff and so on.
+// unquote reads the escapes of a Go string: \n, \xff and so on.
 func unquote(ts *testscript.TestScript, s string) string {
-	text, err := strconv.Unquote(`"` + s + `"`)
-	if err != nil {
-		ts.Fatalf("%q: %v", s, err)
+	var out []byte
+	for rest := s; rest != ""; {
+		r, multibyte, tail, err := strconv.UnquoteChar(rest, 0)
+		if err != nil {
+			ts.Fatalf("%q: %v", s, err)
+		}
+		if multibyte {
+			out = utf8.AppendRune(out, r)
+		} else {
+			out = append(out, byte(r))
+		}
+		rest = tail
 	}
-	return text
+	return string(out)
 }
 
 // cmdPut: `put NAME TEXT [TIMES]` writes a file; both are Go strings without

@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// find walks a JSON document along a path such as files.0.path; # at the end
+// find walks a JSON document along a path such as files.0.path; len at the end
 // gives a length.
 func find(doc any, path string) (any, bool) {
 	if path == "" || path == "." {
@@ -26,7 +26,7 @@ func find(doc any, path string) (any, bool) {
 			}
 			doc = value
 		case []any:
-			if key == "#" {
+			if key == "len" {
 				doc = json.Number(strconv.Itoa(len(node)))
 				continue
 			}
@@ -112,7 +112,7 @@ func TestFindWalksJSON(t *testing.T) {
 	if err := dec.Decode(&doc); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{"a.0.b": "x", "a.1": "2.50", "a.#": "2", "c": "null", ".": `{"a":[{"b":"x"},2.50],"c":null}`} {
+	for path, want := range map[string]string{"a.0.b": "x", "a.1": "2.50", "a.len": "2", "c": "null", ".": `{"a":[{"b":"x"},2.50],"c":null}`} {
 		value, found := find(doc, path)
 		if !found || text(value) != want {
 			t.Errorf("find %s = %s (found: %v), want %s", path, text(value), found, want)

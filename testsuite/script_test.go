@@ -64,7 +64,7 @@ func run(m *testing.M) (int, error) {
 	}
 	if len(left) > 0 {
 		harness.End(root, left)
-		return 0, fmt.Errorf("processes were left behind: %+v", left)
+		return 0, fmt.Errorf("processes were left behind: %v", left)
 	}
 	return code, nil
 }
@@ -145,7 +145,7 @@ func setup(env *testscript.Env) error {
 			return
 		}
 		harness.End(env.WorkDir, left)
-		env.T().Log(fmt.Sprintf("left behind: %+v %v", left, err))
+		env.T().Log(fmt.Sprintf("left behind: %v %v", left, err))
 		env.T().FailNow()
 	})
 	return nil

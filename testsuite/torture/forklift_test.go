@@ -93,7 +93,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() {
 		left, err := harness.WaitForNone(root, patience)
 		if err != nil || len(left) > 0 {
-			t.Errorf("processes are left: %+v %v", left, err)
+			t.Errorf("processes are left: %v %v", left, err)
 			harness.End(root, left)
 		}
 		os.RemoveAll(root)

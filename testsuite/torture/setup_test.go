@@ -21,7 +21,7 @@ func TestSetupKilledAtEveryStep(t *testing.T) {
 	}
 	w.alone(t)
 	p := prepared{w, save(t, filepath.Join(w.root, "w"), filepath.Join(w.root, "copy"))}
-	argv := []string{"setup", "--yes", "--source", "src"}
+	argv := []string{"setup", "--yes"}
 	p.must(t, argv...)
 	after := p.describe(t)
 	p.rest(t)

@@ -84,7 +84,7 @@ func (w *world) alone(t *testing.T) {
 	left, err := harness.WaitForNone(w.root, patience)
 	if err != nil || len(left) > 0 {
 		harness.End(w.root, left)
-		t.Fatalf("processes are left: %+v %v", left, err)
+		t.Fatalf("processes are left: %v %v", left, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -27,7 +28,12 @@ func Environ(home, bin, pg string) []string {
 		"NO_COLOR=1",
 	}
 	// A go command that a script starts uses the caches of this one.
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "FORKLIFT_FAILPOINT_KILL", "FORKLIFT_FAILPOINT_COUNT"} {
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		if out, err := exec.Command("go", "env", name).Output(); err == nil {
+			env = append(env, name+"="+strings.TrimSpace(string(out)))
+		}
+	}
+	for _, name := range []string{"GOFLAGS", "GOPROXY", "GONOSUMDB", "GOTOOLCHAIN"} {
 		if value := os.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
 		}

@@ -18,6 +18,18 @@ type Process struct {
 	Args string
 }
 
+// maxArgs is how much of a command line String shows.
+const maxArgs = 200
+
+// String shows the process in a message.
+func (p Process) String() string {
+	args := p.Args
+	if len(args) > maxArgs {
+		args = args[:maxArgs] + "…"
+	}
+	return fmt.Sprintf("%d %s", p.PID, args)
+}
+
 // Leftovers lists the processes that belong to root: a path below it is in
 // their command line (a server's -D names its slot) or, on Linux, is their
 // working directory (every server process stands in its data directory).
