@@ -10,10 +10,31 @@ import (
 
 // List lists checkpoints, the newest first.
 func (w *Worktree) List(ctx context.Context, opt ListOptions) ([]Checkpoint, error) {
-	pairs, names, err := w.listed(ctx, opt)
+	owner := w.rec.ID
+	if opt.Project {
+		owner = ""
+	}
+	named, err := w.store.Names(ctx, w.rec.Project, owner)
 	if err != nil {
 		return nil, err
 	}
+	var pairs []*storage.Pair
+	for _, n := range named {
+		if n.Kind != storage.Capture && !opt.All {
+			continue
+		}
+		p, err := w.store.Pair(ctx, w.rec.Project, n.ID)
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, p)
+	}
+	sort.Slice(pairs, func(i, k int) bool { return pairs[i].ID > pairs[k].ID })
+	return w.rows(ctx, pairs)
+}
+
+// rows describes pairs for a list, in their order.
+func (w *Worktree) rows(ctx context.Context, pairs []*storage.Pair) ([]Checkpoint, error) {
 	usage, err := w.usage(ctx)
 	if err != nil {
 		return nil, err
@@ -22,11 +43,14 @@ func (w *Worktree) List(ctx context.Context, opt ListOptions) ([]Checkpoint, err
 	if err != nil {
 		return nil, err
 	}
+	names, err := w.worktreeNames()
+	if err != nil {
+		return nil, err
+	}
 	list := make([]Checkpoint, 0, len(pairs))
 	for _, p := range pairs {
 		list = append(list, checkpoint(p, names[p.Worktree], usage[p.ID], current.Pair))
 	}
-	sort.Slice(list, func(i, k int) bool { return list[i].ID > list[k].ID })
 	return list, nil
 }
 
@@ -44,36 +68,14 @@ func (w *Worktree) usage(ctx context.Context) (map[storage.PairID]storage.Usage,
 	return w.store.Usage(ctx, append(pairs, seeds...))
 }
 
-// listed gives the pairs that a list shows, and the names of worktrees by id.
-func (w *Worktree) listed(ctx context.Context, opt ListOptions) ([]*storage.Pair, map[string]string, error) {
+// worktreeNames gives the names of the project's worktrees by id.
+func (w *Worktree) worktreeNames() (map[string]string, error) {
 	records, err := w.records(w.rec.Project)
-	if err != nil {
-		return nil, nil, err
-	}
 	names := make(map[string]string)
 	for _, r := range records {
 		names[r.ID] = r.Name
 	}
-	owner := w.rec.ID
-	if opt.Project {
-		owner = ""
-	}
-	named, err := w.store.Names(ctx, w.rec.Project, owner)
-	if err != nil {
-		return nil, nil, err
-	}
-	var pairs []*storage.Pair
-	for _, n := range named {
-		if n.Kind != storage.Capture && !opt.All {
-			continue
-		}
-		p, err := w.store.Pair(ctx, w.rec.Project, n.ID)
-		if err != nil {
-			return nil, nil, err
-		}
-		pairs = append(pairs, p)
-	}
-	return pairs, names, nil
+	return names, err
 }
 
 func checkpoint(p *storage.Pair, worktree string, u storage.Usage, current storage.PairID) Checkpoint {
@@ -88,19 +90,11 @@ func (w *Worktree) Show(ctx context.Context, ref string) (*CheckpointDetail, err
 	if err != nil {
 		return nil, err
 	}
-	usage, err := w.usage(ctx)
+	rows, err := w.rows(ctx, []*storage.Pair{p})
 	if err != nil {
 		return nil, err
 	}
-	current, err := w.readSelection()
-	if err != nil {
-		return nil, err
-	}
-	name := ""
-	if rec, err := w.readRecord(p.Worktree); err == nil {
-		name = rec.Name
-	}
-	d := &CheckpointDetail{Checkpoint: checkpoint(p, name, usage[p.ID], current.Pair), Pair: p, Facts: []json.RawMessage{}}
+	d := &CheckpointDetail{Checkpoint: rows[0], Pair: p, Facts: []json.RawMessage{}}
 	for _, db := range p.Databases {
 		d.Facts = append(d.Facts, db.Facts)
 	}
@@ -110,13 +104,9 @@ func (w *Worktree) Show(ctx context.Context, ref string) (*CheckpointDetail, err
 // Names lists what `restore` and `show` accept: the names of this worktree's
 // checkpoints, and WORKTREE:NAME for those of the project's others.
 func (w *Worktree) Names(ctx context.Context) ([]string, error) {
-	records, err := w.records(w.rec.Project)
+	owner, err := w.worktreeNames()
 	if err != nil {
 		return nil, err
-	}
-	owner := make(map[string]string)
-	for _, r := range records {
-		owner[r.ID] = r.Name
 	}
 	named, err := w.store.Names(ctx, w.rec.Project, "")
 	if err != nil {

@@ -120,11 +120,7 @@ func (op *operation) hasSwitched(ctx context.Context, current selection) (bool, 
 
 // recoverForward finishes a restore behind its switch.
 func (op *operation) recoverForward(ctx context.Context, res *RecoverResult) error {
-	target, err := op.w.store.Pair(ctx, op.j.TargetProject, op.j.Target)
-	if err != nil {
-		return err
-	}
-	safety, err := op.w.store.Pair(ctx, op.w.rec.Project, op.j.Pair)
+	target, safety, err := op.pairs(ctx)
 	if err != nil {
 		return err
 	}
@@ -138,6 +134,15 @@ func (op *operation) recoverForward(ctx context.Context, res *RecoverResult) err
 	}
 	res.RescueName, res.Rescued = r.result.RescueName, r.result.Rescued
 	return nil
+}
+
+// pairs gives the two pairs of a restore's journal.
+func (op *operation) pairs(ctx context.Context) (target, safety *storage.Pair, err error) {
+	if target, err = op.w.store.Pair(ctx, op.j.TargetProject, op.j.Target); err != nil {
+		return nil, nil, err
+	}
+	safety, err = op.w.store.Pair(ctx, op.w.rec.Project, op.j.Pair)
+	return target, safety, err
 }
 
 // turnBack ends a restore backwards behind its switch. The journal durably
@@ -155,11 +160,7 @@ func (op *operation) turnBack(ctx context.Context, res *RecoverResult) error {
 			return err
 		}
 	}
-	target, err := op.w.store.Pair(ctx, op.j.TargetProject, op.j.Target)
-	if err != nil {
-		return err
-	}
-	safety, err := op.w.store.Pair(ctx, op.w.rec.Project, op.j.Pair)
+	target, safety, err := op.pairs(ctx)
 	if err != nil {
 		return err
 	}
