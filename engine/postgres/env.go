@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"net/url"
+	"strings"
 
 	"forklift/engine"
 	"forklift/storage/record"
@@ -74,5 +75,11 @@ func (c *cluster) Env(ctx context.Context, connectionEnv string) ([]engine.EnvVa
 // take for a socket. The socket admits its owner only: there is no secret in
 // it.
 func connectionURL(socket, database string) string {
-	return "postgresql://" + superuser + "@/" + url.PathEscape(database) + "?host=" + url.PathEscape(socket)
+	return "postgresql://" + superuser + "@/" + url.PathEscape(database) + "?host=" + escapeQuery(socket)
+}
+
+// escapeQuery escapes a value in a query. Slashes stay, as in everybody's
+// examples; a space is not a plus, which libpq takes for one.
+func escapeQuery(s string) string {
+	return strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(s))
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,7 +38,7 @@ func TestEnvIsTheSameForEver(t *testing.T) {
 	socket, err := c.socketDir(t.Context())
 	must(t, err)
 	if byName["PGHOST"] != socket || byName["PGPORT"] != "5432" || byName["PGUSER"] != "postgres" || byName["PGDATABASE"] != "app" ||
-		byName["MY_URL"] != "postgresql://postgres@/app?host="+strings.ReplaceAll(socket, "/", "%2F") {
+		byName["MY_URL"] != "postgresql://postgres@/app?host="+socket {
 		t.Errorf("environment %v", byName)
 	}
 	must(t, c.Start(t.Context(), engine.SlotA))
@@ -50,6 +51,15 @@ func TestEnvIsTheSameForEver(t *testing.T) {
 	must(t, err)
 	if again[0] != vars[0] {
 		t.Errorf("the URL became %s, it was %s", again[0].Value, vars[0].Value)
+	}
+}
+
+func TestConnectionURLOfOddNames(t *testing.T) {
+	got := connectionURL("/r un/a&b=c+d%?#'é", `a/b?c d"@:é`)
+	u, err := url.Parse(got)
+	must(t, err)
+	if u.Query().Get("host") != "/r un/a&b=c+d%?#'é" || strings.Contains(got, "+") || u.Path != `/a/b?c d"@:é` || len(u.Query()) != 1 {
+		t.Errorf("%s is read as %q, %q", got, u.Path, u.Query())
 	}
 }
 
