@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"forklift/engine/internal/process"
+	"forklift/engine/worktree"
 	"forklift/storage"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
@@ -182,6 +184,45 @@ func TestEditedWhileRestoringIsRescued(t *testing.T) {
 	}
 	if got := w.state(wt); !strings.Contains(got, "rows: one;") || got == rows {
 		t.Fatalf("restoring files only changed the database:\n%s", got)
+	}
+}
+
+// TestStagingLeftBehindIsSweptIfItIsSaved kills a restore behind its end,
+// before it has removed what it staged.
+func TestStagingLeftBehindIsSweptIfItIsSaved(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	killed := errors.New("killed")
+	ended := false
+	w.disk = vfs.Hook(w.fs, func(c vfs.Call) error {
+		if c.Op == vfs.OpRemove && strings.Contains(c.String(), "journal.json") {
+			ended = true
+			return nil
+		}
+		if ended && c.Op.Changes() && strings.Contains(c.String(), ".forklift-staging-") {
+			return killed
+		}
+		return nil
+	})
+	must(t, restoreOne(w.open()))
+	w.disk = nil
+	left, err := worktree.Leftovers(ctx, w.fs, testRepo)
+	must(t, err)
+	if len(left) != 1 {
+		t.Fatalf("left behind: %v, want one staging directory", left)
+	}
+	w.write(left[0]+"/mine", "in no checkpoint")
+	res, err := wt.Capture(ctx, CaptureOptions{})
+	must(t, err)
+	if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "mine") {
+		t.Fatalf("warnings are %q, want one that names the file", res.Warnings)
+	}
+	must(t, w.fs.Remove(testRepo+"/"+left[0]+"/mine"))
+	res, err = wt.Capture(ctx, CaptureOptions{})
+	must(t, err)
+	if left, err = worktree.Leftovers(ctx, w.fs, testRepo); err != nil || len(left) != 0 || len(res.Warnings) != 0 {
+		t.Fatalf("left behind: %v, %v, warnings %q, want nothing", left, err, res.Warnings)
 	}
 }
 

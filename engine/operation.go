@@ -39,7 +39,7 @@ type operation struct {
 
 // begin takes the locks of an operation that changes the worktree, waits for
 // managed commands, and looks at the server. Nothing is changed yet.
-func (w *Worktree) begin(ctx context.Context, verb string, opt WaitOptions) (*operation, error) {
+func (w *Worktree) begin(ctx context.Context, verb string, opt WaitOptions) (_ *operation, err error) {
 	op := &operation{w: w, began: w.host.Clock.Now()}
 	if err := op.lock(ctx, verb, opt); err != nil {
 		op.close()
@@ -50,6 +50,10 @@ func (w *Worktree) begin(ctx context.Context, verb string, opt WaitOptions) (*op
 		return nil, err
 	}
 	if err := op.look(ctx, verb, opt); err != nil {
+		op.close()
+		return nil, err
+	}
+	if op.warnings, err = w.sweepStaging(ctx); err != nil {
 		op.close()
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"forklift/engine/config"
 	"forklift/engine/worktree"
@@ -68,6 +69,41 @@ func (w *Worktree) reopenStaging(ctx context.Context, operation string, back boo
 // removeStaging removes what an operation that never switched has staged.
 func (w *Worktree) removeStaging(ctx context.Context, operation string) error {
 	return worktree.RemoveStaging(ctx, w.fs, w.rec.Path, operation)
+}
+
+// sweepStaging removes the staging directories that a kill behind the end of
+// an operation left, if everything in them is in some checkpoint; the others
+// it reports. No journal is present.
+func (w *Worktree) sweepStaging(ctx context.Context) (warnings []string, err error) {
+	left, err := worktree.Leftovers(ctx, w.fs, w.rec.Path)
+	if err != nil || len(left) == 0 {
+		return nil, err
+	}
+	pairs, err := w.store.Pairs(ctx, w.rec.Project)
+	if err != nil {
+		return nil, err
+	}
+	var manifests []storage.ID
+	for _, p := range pairs {
+		if !p.Source.Manifest.IsZero() {
+			manifests = append(manifests, p.Source.Manifest)
+		}
+	}
+	for _, name := range left {
+		ok, unknown, err := worktree.Disposable(ctx, w.fs, w.rec.Path, w.store, name, manifests)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			warnings = append(warnings, fmt.Sprintf("%s is left of an earlier restore and holds files that are in no checkpoint (%s): move away what you need and remove it",
+				name, strings.Join(unknown, ", ")))
+			continue
+		}
+		if err := worktree.Discard(ctx, w.fs, w.rec.Path, name); err != nil {
+			return nil, err
+		}
+	}
+	return warnings, nil
 }
 
 // publishRescue keeps the files that somebody edited while a restore

@@ -164,10 +164,8 @@ func Disposable(ctx context.Context, fsys vfs.FS, dir string, store Store, name 
 	}
 	defer root.Close()
 	j := &judge{prober: prober{ctx, root, store}, open: map[storage.Content][]string{}, links: map[string][]string{}}
-	for _, sub := range []string{newDir, oldDir} {
-		if err := j.collect(path.Join(name, sub)); err != nil {
-			return false, nil, fmt.Errorf("judge leftover: %w", err)
-		}
+	if err := j.collect(name, ours); err != nil {
+		return false, nil, fmt.Errorf("judge leftover: %w", err)
 	}
 	for _, manifest := range manifests {
 		if len(j.open)+len(j.links) == 0 {
@@ -228,8 +226,15 @@ type judge struct {
 	unknown []string                     // what can be in no manifest by its content
 }
 
-// collect hashes everything below a directory of a leftover.
-func (j *judge) collect(dir string) error {
+// ours reports the names at the top of a staging directory that hold nothing
+// of the user's.
+func ours(name string) bool {
+	return name == ignoreName || name == headName || strings.HasPrefix(name, headName+"-") || durable.IsTemp(name)
+}
+
+// collect hashes everything in a directory of a leftover but the names that
+// skip reports; nil skips none.
+func (j *judge) collect(dir string, skip func(name string) bool) error {
 	list, err := j.root.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -243,8 +248,9 @@ func (j *judge) collect(dir string) error {
 		}
 		p := path.Join(dir, e.Name)
 		switch {
+		case skip != nil && skip(e.Name):
 		case e.Type.IsDir():
-			if err := j.collect(p); err != nil {
+			if err := j.collect(p, nil); err != nil {
 				return err
 			}
 		case e.Type.IsRegular():

@@ -16,6 +16,8 @@ import (
 // The install list on disk is one head record and as many part records as
 // its steps fill. The head is written last: a list without it does not exist.
 const (
+	// ignoreName makes git ignore a staging directory.
+	ignoreName = ".gitignore"
 	headName   = "list"
 	headKind   = "install"
 	partKind   = "install-steps"

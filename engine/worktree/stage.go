@@ -164,7 +164,7 @@ func (in *Install) fill(ctx context.Context, root vfs.Root) error {
 		return err
 	}
 	// First of all: git does not see what is in here.
-	if err := durable.WriteFile(root, in.staging+"/.gitignore", []byte("*\n"), 0o600); err != nil {
+	if err := durable.WriteFile(root, path.Join(in.staging, ignoreName), []byte("*\n"), 0o600); err != nil {
 		return err
 	}
 	for _, sub := range []string{newDir, oldDir} {
