@@ -32,7 +32,7 @@ func Covered(ctx context.Context, store Store, present storage.ID, target storag
 		if then == nil || then.Type == storage.Omitted || then.Path == "." {
 			continue
 		}
-		if now != nil && now.Type != storage.Omitted && (now.Type != storage.Directory || then.Type == storage.Directory) {
+		if now != nil && now.Type != storage.Omitted && !widens(now, then) {
 			continue
 		}
 		list = append(list, coveredPath(then.Path, then.Type == storage.Directory))
@@ -48,6 +48,14 @@ func Covered(ctx context.Context, store Store, present storage.ID, target storag
 	}
 	slices.Sort(list)
 	return slices.Compact(list), nil
+}
+
+// widens reports that saving what is there now needs more than the entry that
+// the manifest has: a directory that only leads to a source, perhaps. When a
+// file takes its place all that is in it must be saved; when its mode changes
+// undo must know that the restore was allowed to change it.
+func widens(now, then *storage.Entry) bool {
+	return now.Type == storage.Directory && (then.Type != storage.Directory || then.Mode != now.Mode)
 }
 
 // coveredPath is a path in the form of storage.SourceState.Covered.

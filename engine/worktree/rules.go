@@ -34,7 +34,7 @@ type RuleOptions struct {
 }
 
 // Rules gives the rules of a scan of the worktree's source files. It fails
-// with kind Usage when a source is reached through a symbolic link or a file.
+// with kind Usage when a source is reached through a symbolic link.
 //
 // The filter leaves out, beside what the selection ignores: `.git` in any
 // spelling, staging directories, .forklift.json unless a source names it, and
@@ -76,11 +76,15 @@ func (r *scanRules) startList() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if reached != p {
-			return nil, &fault.Error{Op: "scan sources", Path: p, Kind: fault.Usage, Err: fmt.Errorf("source %q: %q is not a directory", p, reached),
+		if reached == p {
+			list = append(list, p)
+			continue
+		}
+		// A file in the place of a directory means that the source is absent.
+		if info, err := r.fs.Lstat(path.Join(r.dir, reached)); err == nil && info.IsSymlink() {
+			return nil, &fault.Error{Op: "scan sources", Path: p, Kind: fault.Usage, Err: fmt.Errorf("source %q: %q is a symbolic link", p, reached),
 				Hint: "Name the real path: symbolic links are saved as links and never followed."}
 		}
-		list = append(list, p)
 	}
 	for p := range r.covered {
 		reached, err := r.reach(p)

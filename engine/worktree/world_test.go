@@ -29,7 +29,7 @@ type thing struct {
 }
 
 func (t thing) String() string {
-	return fmt.Sprintf("%v %q %s", t.typ|t.mode, t.data, t.xattrs)
+	return fmt.Sprintf("%v %.60q (%d) %s", t.typ|t.mode, t.data, len(t.data), t.xattrs)
 }
 
 // tree is a test tree: things by path.
