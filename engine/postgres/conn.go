@@ -22,7 +22,7 @@ const (
 	codeNoDatabase     = "3D000" // invalid_catalog_name
 	codeDuplicateDB    = "42P04"
 	codeDuplicate      = "42710" // duplicate_object: a role
-	codeCannotConnect  = "57P03" // starting up or shutting down
+	codeInUse          = "55006" // object_in_use: a database or role of this session
 	codeDiskFull       = "53100"
 	codeNotAllowedConn = "55000" // object_not_in_prerequisite_state: datallowconn is off
 )

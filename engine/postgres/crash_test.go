@@ -200,6 +200,31 @@ func TestStarterIsKilled(t *testing.T) {
 	}
 }
 
+// TestInitdbOutlivesItsCaller holds the live lock as an initdb does whose caller was
+// killed: a stop, which goes before the removal of the files, waits for it.
+func TestInitdbOutlivesItsCaller(t *testing.T) {
+	c := branch(t, options(t))
+	must(t, c.ensureRunDir())
+	lock, err := c.opt.FS.Lock(c.branch.Live, true)
+	must(t, err)
+	left := exec.Command("cat")
+	in, err := left.StdinPipe()
+	must(t, err)
+	left.ExtraFiles = []*os.File{lock.File()}
+	must(t, left.Start())
+	must(t, lock.Unlock())
+	stopped := make(chan error, 1)
+	go func() { stopped <- c.Stop(context.WithoutCancel(t.Context())) }()
+	select {
+	case err := <-stopped:
+		t.Fatalf("the stop did not wait: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	must(t, in.Close())
+	must(t, left.Wait())
+	must(t, <-stopped)
+}
+
 // TestReusedPIDIsNotSignalled records a pid of a process that is not the
 // server; a stop must find the real one and leave that alone.
 func TestReusedPIDIsNotSignalled(t *testing.T) {

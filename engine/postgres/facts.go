@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -139,18 +140,35 @@ func splitLibraries(text string) []string {
 	return list
 }
 
-// remember keeps an observation for Facts at rest.
-func (c *cluster) remember(o *observed) error {
-	owner, err := c.readOwner()
-	if err != nil || owner == nil {
-		return err
+// remember keeps what the server said that owner was the record of before it
+// was asked, for Facts at rest. It is written when it is news.
+func (c *cluster) remember(owner *ownerRecord, o *observed) error {
+	now, err := c.readOwner()
+	if err != nil || owner == nil || now == nil || now.Launch != owner.Launch {
+		return err // another server by now: who was asked is not known
+	}
+	var old observedRecord
+	name := c.observedFile(owner.Slot)
+	err = record.Read(c.opt.FS, name, observedKind, observedFormat, &old)
+	if err == nil && old.Launch == owner.Launch && reflect.DeepEqual(old.Observed, o.plain()) {
+		return nil
 	}
 	control, err := c.control(owner.Slot)
 	if err != nil {
 		return err
 	}
-	rec := observedRecord{Launch: owner.Launch, Checkpoint: control.Checkpoint, Observed: *o}
-	return record.Write(c.opt.FS, c.observedFile(owner.Slot), observedKind, observedFormat, rec)
+	rec := observedRecord{Launch: owner.Launch, Checkpoint: control.Checkpoint, Observed: o.plain()}
+	return record.Write(c.opt.FS, name, observedKind, observedFormat, rec)
+}
+
+// plain is o as a record gives it back.
+func (o *observed) plain() observed {
+	p := observed{Libraries: o.Libraries}
+	for _, d := range o.Databases {
+		d.oid = 0
+		p.Databases = append(p.Databases, d)
+	}
+	return p
 }
 
 // recallObserved gives what a slot's server said, if the slot still is what

@@ -134,7 +134,7 @@ func (o Options) look(ctx context.Context, c candidate) (Installation, bool) {
 			return inst, c.explicit || program == "initdb"
 		}
 	}
-	said, err := o.output(ctx, probeTimeout, nil, "/", filepath.Join(bin, "postgres"), "-V")
+	said, err := o.output(ctx, probeTimeout, nil, nil, filepath.Join(bin, "postgres"), "-V")
 	if err != nil {
 		inst.Why = "does not run: " + err.Error()
 		return inst, true

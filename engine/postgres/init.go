@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"forklift/engine"
+	"forklift/engine/postgres/internal/proc"
 	"forklift/storage/durable"
 	"forklift/storage/failpoint"
 	"forklift/storage/fault"
@@ -92,10 +93,7 @@ func (c *cluster) Init(ctx context.Context, slot engine.Slot) error {
 	if err := c.own(id, slot, inst); err != nil {
 		return err
 	}
-	progress.Report(ctx, progress.Event{Phase: "make database"})
-	args := append([]string{"-D", dir}, initArgs(inst)...)
-	failpoint.Hit("initdb", dir)
-	if _, err := c.opt.output(ctx, initTimeout, id.attr(), "/", filepath.Join(inst.Bin, "initdb"), args...); err != nil {
+	if err := c.initdb(ctx, slot, inst, id); err != nil {
 		return err
 	}
 	if err := c.firstStart(ctx, slot); err != nil {
@@ -105,6 +103,27 @@ func (c *cluster) Init(ctx context.Context, slot engine.Slot) error {
 		return &fault.Error{Op: "make database", Path: dir, Err: err}
 	}
 	return nil
+}
+
+// initdb fills a slot. The program inherits the live lock: if we are killed,
+// nobody takes the slot for unused while it goes on.
+func (c *cluster) initdb(ctx context.Context, slot engine.Slot, inst *Installation, id identity) (err error) {
+	lock, err := c.lockLive(ctx, slot)
+	if err != nil {
+		return err
+	}
+	if lock == nil {
+		return &fault.Error{Op: "make database", Path: c.slotDir(slot), Kind: fault.Busy, Err: errors.New("the server runs")}
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	if err := proc.CloseOnExec(); err != nil {
+		return &fault.Error{Op: "make database", Err: err}
+	}
+	progress.Report(ctx, progress.Event{Phase: "make database"})
+	args := append([]string{"-D", c.slotDir(slot)}, initArgs(inst)...)
+	failpoint.Hit("initdb", c.slotDir(slot))
+	_, err = c.opt.output(ctx, initTimeout, id.attr(), lock.File(), filepath.Join(inst.Bin, "initdb"), args...)
+	return err
 }
 
 // firstStart makes the database and stops again. Frozen, it is not written to

@@ -130,10 +130,10 @@ func (o Options) install(ctx context.Context, dir, want string) (Installation, e
 		return Installation{}, installError(parent, fault.Failed, err, "")
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name, tempPrefix) { // of one that was killed
-			if err := durable.RemoveAll(o.FS, filepath.Join(parent, e.Name)); err != nil {
-				return Installation{}, installError(e.Name, fault.Failed, err, "")
-			}
+		if strings.HasPrefix(e.Name, tempPrefix) {
+			// Of one that was killed. Its npm may still write; then the next
+			// install removes the rest.
+			_ = durable.RemoveAll(o.FS, filepath.Join(parent, e.Name))
 		}
 	}
 	temp := filepath.Join(parent, tempPrefix+rand.Text())

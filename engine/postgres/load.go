@@ -252,6 +252,14 @@ func (t *loadTarget) Exec(ctx context.Context, sql string) error {
 		return nil // ALTER ROLE follows
 	case pg.Code == codeDuplicateDB:
 		return t.remakeDatabase(ctx, sql, err)
+	case pg.Code == codeInUse && namedBy(dropRole, sql) == superuser:
+		return nil // pg_dumpall --clean drops even that
+	case pg.Code == codeInUse && namedBy(dropDatabase, sql) == t.database:
+		// psql would have been started on another database than that one.
+		if err := t.Connect(ctx, "postgres", ""); err != nil {
+			return err
+		}
+		return t.run(ctx, sql)
 	}
 	return err
 }
@@ -272,6 +280,8 @@ func (t *loadTarget) run(ctx context.Context, sql string) error {
 var (
 	createRole     = regexp.MustCompile(`(?is)^\s*CREATE\s+(?:ROLE|USER)\s+("(?:[^"]|"")+"|[^\s;"]+)`)
 	createDatabase = regexp.MustCompile(`(?is)^\s*CREATE\s+DATABASE\s+("(?:[^"]|"")+"|[^\s;"]+)`)
+	dropRole       = regexp.MustCompile(`(?is)^\s*DROP\s+ROLE\s+(?:IF\s+EXISTS\s+)?("(?:[^"]|"")+"|[^\s;"]+)`)
+	dropDatabase   = regexp.MustCompile(`(?is)^\s*DROP\s+DATABASE\s+(?:IF\s+EXISTS\s+)?("(?:[^"]|"")+"|[^\s;"]+)`)
 )
 
 // namedBy gives the name that a statement makes, as the server sees it.

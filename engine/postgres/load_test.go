@@ -61,6 +61,12 @@ func TestLoadOfDumps(t *testing.T) {
 		t.Errorf("%s rows, want 503", got)
 	}
 
+	// The same with commands that drop everything first, over what is there.
+	must(t, to.Load(t.Context(), []string{write(t, "clean.sql", run(t, from, "pg_dumpall", "-l", "app", "--clean", "--if-exists"))}, ""))
+	if got := dump(t, to); got != want {
+		t.Errorf("after loading the file of pg_dumpall --clean:\n%s", firstDifference(want, got))
+	}
+
 	// One database, with CREATE DATABASE and \connect in the file.
 	to = started(t)
 	must(t, to.Load(t.Context(), []string{write(t, "roles.sql", run(t, from, "pg_dumpall", "-r")),

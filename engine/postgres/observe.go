@@ -59,6 +59,10 @@ FROM pg_catalog.pg_stat_user_tables WHERE schemaname !~ '^pg_temp_' ORDER BY rel
 // Observe asks every database about its tables. A session's own work shows
 // up in the counters a second after it is done, or when the session ends.
 func (c *cluster) Observe(ctx context.Context) (engine.Observation, error) {
+	owner, err := c.readOwner()
+	if err != nil {
+		return engine.Observation{}, err
+	}
 	tables := tableMap{Format: observeFormat}
 	counters := counterSet{Format: observeFormat, Tables: []tableCounter{}}
 	facts, err := c.observeAll(ctx, func(conn *session, d databaseFacts) error {
@@ -68,7 +72,7 @@ func (c *cluster) Observe(ctx context.Context) (engine.Observation, error) {
 		return err
 	})
 	if err == nil {
-		err = c.remember(facts)
+		err = c.remember(owner, facts)
 	}
 	if err != nil {
 		return engine.Observation{}, err

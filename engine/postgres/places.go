@@ -32,7 +32,7 @@ func (o Options) candidates(ctx context.Context) []candidate {
 		if !executable(program) {
 			continue
 		}
-		if said, err := o.output(ctx, probeTimeout, nil, "/", program, "--bindir"); err == nil {
+		if said, err := o.output(ctx, probeTimeout, nil, nil, program, "--bindir"); err == nil {
 			add("pg_config", strings.TrimSpace(said))
 		}
 	}
@@ -73,7 +73,7 @@ func majors() []int {
 // its pg_config, else where the known packages have them.
 func (o Options) dirsOf(ctx context.Context, bin string, major int) (share, lib string) {
 	if program := filepath.Join(bin, "pg_config"); executable(program) {
-		said, err := o.output(ctx, probeTimeout, nil, "/", program, "--sharedir", "--pkglibdir")
+		said, err := o.output(ctx, probeTimeout, nil, nil, program, "--sharedir", "--pkglibdir")
 		if lines := strings.Split(strings.TrimSpace(said), "\n"); err == nil && len(lines) == 2 {
 			return lines[0], lines[1]
 		}

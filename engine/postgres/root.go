@@ -80,7 +80,7 @@ func (c *cluster) identity(ctx context.Context) (identity, error) {
 // hardened kernels forbid.
 func (c *cluster) tryNamespace(ctx context.Context) error {
 	id := identity{Method: Namespace, UID: 0, GID: 0}
-	_, err := c.opt.output(ctx, probeTimeout, id.attr(), "/", "/bin/sh") // it reads /dev/null
+	_, err := c.opt.output(ctx, probeTimeout, id.attr(), nil, "/bin/sh") // it reads /dev/null
 	return err
 }
 

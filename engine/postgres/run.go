@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -15,12 +16,15 @@ import (
 
 // output runs a program to its end and gives what it wrote to its standard
 // output. Its standard error is part of the error. The program is killed when
-// the time is over or ctx ends.
-func (o Options) output(ctx context.Context, limit time.Duration, attr *syscall.SysProcAttr, dir, program string, args ...string) (string, error) {
+// the time is over or ctx ends. It inherits the file held, if there is one.
+func (o Options) output(ctx context.Context, limit time.Duration, attr *syscall.SysProcAttr, held *os.File, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env, cmd.Dir, cmd.SysProcAttr = o.childEnv(), dir, attr
+	cmd.Env, cmd.Dir, cmd.SysProcAttr = o.childEnv(), "/", attr
+	if held != nil {
+		cmd.ExtraFiles = []*os.File{held}
+	}
 	stdout, stderr := &capped{}, &capped{}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.WaitDelay = time.Second // for grandchildren that keep the pipes open

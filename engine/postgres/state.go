@@ -31,6 +31,9 @@ type sight struct {
 // see looks who holds the live lock. The lock is tried shared, so that two
 // who look do not take each other for a server.
 func (c *cluster) see() (sight, error) {
+	if _, err := c.opt.FS.Lstat(c.branch.Live); errors.Is(err, fs.ErrNotExist) {
+		return sight{free: true}, nil // looking makes no file
+	}
 	lock, err := c.opt.FS.Lock(c.branch.Live, false)
 	if err == nil {
 		if err := lock.Unlock(); err != nil {

@@ -29,7 +29,8 @@ func (c *cluster) Stop(ctx context.Context) error {
 		s, err = c.see()
 		return s.free || s.found || c.held(s) == leftover, err
 	}
-	err := poll(ctx, adoptTimeout, settled)
+	// What is not known may be an initdb whose caller was killed: it ends.
+	err := poll(ctx, stopTimeout, settled)
 	switch {
 	case errors.Is(err, errWaited):
 		return c.heldError("stop database server")
@@ -63,7 +64,7 @@ func (c *cluster) observeLast(ctx context.Context, s sight) {
 	ctx, cancel := context.WithTimeout(ctx, observeTimeout)
 	defer cancel()
 	if o, err := c.observeAll(ctx, func(*session, databaseFacts) error { return nil }); err == nil {
-		_ = c.remember(o)
+		_ = c.remember(s.rec, o)
 	}
 }
 
