@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync"
 
 	"forklift/storage/internal/pack"
 
@@ -57,6 +58,22 @@ type cutter struct {
 	rabin *chunker.Chunker
 	refs  []contentRef
 	holes bool // the file has a stretch of zeros worth a hole
+}
+
+// cutters keeps cutters with their buffers, up to 4 MiB each, for the next
+// file.
+var cutters = sync.Pool{New: func() any { return new(cutter) }}
+
+// newCutter gives a cutter for a sink; free returns it.
+func newCutter(s sink, unit Unit) *cutter {
+	c := cutters.Get().(*cutter)
+	c.sink, c.unit = s, unit
+	return c
+}
+
+func (c *cutter) free() {
+	c.sink = nil
+	cutters.Put(c)
 }
 
 // hints are the spans of a file as it was before, to compare with. They are

@@ -96,7 +96,8 @@ func (s *Store) HashFile(ctx context.Context, root vfs.Root, path string, unit U
 	if err != nil {
 		return Content{}, 0, failed("read", path, err)
 	}
-	c := cutter{sink: hashOnly{}, unit: unit}
+	c := newCutter(hashOnly{}, unit)
+	defer c.free()
 	content, n, err := c.stream(&untilDone{ctx, f}, nil)
 	return content, n, failed("read", path, err)
 }
@@ -124,7 +125,8 @@ func (w *Writer) Content(ctx context.Context, r io.Reader, unit Unit) (Content, 
 	defer failpoint.Bulk()()
 	p := w.packer()
 	defer w.giveBack(p)
-	c := cutter{sink: p, unit: unit}
+	c := newCutter(p, unit)
+	defer c.free()
 	content, n, err := c.stream(&untilDone{ctx, r}, nil)
 	return content, n, failed("store content", "", err)
 }

@@ -39,9 +39,10 @@ type remembered struct {
 	path    string
 	stat    stat
 	trusted bool
-	zero    uint64 // of the rules it was read by: unit and zeroed stretches
+	rules   uint64 // that it was read by: see readingRules
 	holes   bool   // there is a stretch of zeros worth a hole
 	content Content
+	xattrs  []EntryXattr
 	checked bool // the content was found in the store since the memory was loaded
 }
 
@@ -163,12 +164,13 @@ func (r *remembered) append(b []byte, prev string) []byte {
 	}
 	b = append(b, flags, byte(r.content.Unit), r.content.Depth)
 	b = append(b, r.content.Root[:]...)
-	b = binary.AppendUvarint(b, r.zero)
+	b = binary.AppendUvarint(b, r.rules)
 	b = binary.AppendUvarint(b, r.stat.dev)
 	b = binary.AppendUvarint(b, r.stat.ino)
 	b = binary.AppendUvarint(b, uint64(r.stat.size))
 	b = binary.AppendVarint(b, r.stat.mtime)
-	return binary.AppendVarint(b, r.stat.ctime)
+	b = binary.AppendVarint(b, r.stat.ctime)
+	return appendXattrs(b, r.xattrs)
 }
 
 // LoadMemory reads what SaveMemory wrote. It gives nil if there is none, if
@@ -209,8 +211,9 @@ func decodeMemory(b []byte, bootID string) (*Memory, error) {
 		r.trusted, r.holes = flags&memoryTrusted != 0, flags&memoryHoles != 0
 		r.content = Content{Unit: Unit(d.byte()), Depth: d.byte(), Root: d.id()}
 		const max = 1<<64 - 1
-		r.zero, r.stat.dev, r.stat.ino = d.number(max), d.number(max), d.number(max)
+		r.rules, r.stat.dev, r.stat.ino = d.number(max), d.number(max), d.number(max)
 		r.stat.size, r.stat.mtime, r.stat.ctime = int64(d.number(1<<63-1)), d.signed(), d.signed()
+		r.xattrs = d.xattrs()
 		if d.err != nil {
 			return nil, d.err
 		}

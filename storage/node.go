@@ -104,13 +104,31 @@ func appendEntry(b []byte, prev string, e *Entry) []byte {
 		b = binary.AppendVarint(b, e.Mtime)
 	}
 	if len(e.Xattrs) > 0 {
-		b = binary.AppendUvarint(b, uint64(len(e.Xattrs)))
-		for _, x := range e.Xattrs {
-			b = appendString(b, x.Name)
-			b = appendString(b, string(x.Value))
-		}
+		b = appendXattrs(b, e.Xattrs)
 	}
 	return b
+}
+
+// appendXattrs gives attributes: their number, and each name and value.
+func appendXattrs(b []byte, xattrs []EntryXattr) []byte {
+	b = binary.AppendUvarint(b, uint64(len(xattrs)))
+	for _, x := range xattrs {
+		b = appendString(b, x.Name)
+		b = appendString(b, string(x.Value))
+	}
+	return b
+}
+
+// xattrs reads attributes.
+func (d *decoder) xattrs() (xattrs []EntryXattr) {
+	for range d.number(MaxXattrBytes) {
+		x := EntryXattr{Name: d.text(MaxXattrBytes), Value: []byte(d.text(MaxXattrBytes))}
+		if d.err != nil {
+			return nil
+		}
+		xattrs = append(xattrs, x)
+	}
+	return xattrs
 }
 
 // appendPath gives a path after prev.
@@ -256,13 +274,7 @@ func (d *decoder) entry(prev string) Entry {
 		e.Mtime, d.rest = v, d.rest[n:]
 	}
 	if kind&flagXattrs != 0 {
-		for range d.number(MaxXattrBytes) {
-			x := EntryXattr{Name: d.text(MaxXattrBytes), Value: []byte(d.text(MaxXattrBytes))}
-			if d.err != nil {
-				break
-			}
-			e.Xattrs = append(e.Xattrs, x)
-		}
+		e.Xattrs = d.xattrs()
 	}
 	return e
 }

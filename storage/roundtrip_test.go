@@ -127,7 +127,7 @@ func TestLargeFilesComeBack(t *testing.T) {
 		}
 		w.Abort()
 		// One page in the middle, and one that shifts what follows.
-		l.poke("tree/large", 33<<20, []byte("changed"))
+		l.poke("tree/large", 33<<20, []byte("changed for "+name))
 		next := l.capture("tree", rules, tree.Memory)
 		stats := l.patch("out-"+name, next.Manifest, PatchOptions{Have: tree.Manifest})
 		if rules.Unit == Pages && stats.WrittenBytes != PageBytes {
@@ -136,7 +136,7 @@ func TestLargeFilesComeBack(t *testing.T) {
 		if !bytes.Equal(l.read("out-"+name+"/large"), l.read("tree/large")) {
 			t.Fatalf("%s: other bytes after a change", name)
 		}
-		copy(data[33<<20:], "changed")
+		copy(data[33<<20:], "changed for "+name)
 	}
 }
 

@@ -49,6 +49,7 @@ func (w *Writer) Scan(ctx context.Context, root vfs.Root, rules Rules, prior *Me
 		jobs:  map[*fileJob]struct{}{},
 		next:  &Memory{store: w.s.format.ID, generation: w.s.format.Generation, writer: w},
 	}
+	s.plain = readingRules(&rules, nil)
 	// Nothing that was remembered counts while packs are missing: then all is
 	// read, and what was lost is stored again.
 	if prior.usable(w) && !w.s.blobs.damaged() {
@@ -81,7 +82,8 @@ type scanner struct {
 	root  vfs.Root
 	rules Rules
 	prior *Memory
-	trust bool // the times of files can be trusted later
+	plain uint64 // readingRules of files without zeroed stretches
+	trust bool   // the times of files can be trusted later
 	ctx   context.Context
 	items chan *item
 	parts chan part
@@ -192,7 +194,7 @@ func (s *scanner) settle(it *item) (bool, error) {
 		it.info, r = it.job.info, &it.job.result
 	}
 	s.next.files = append(s.next.files, *r)
-	e.Mode, e.Size, e.Content = permissions(it.info), r.stat.size, r.content
+	e.Mode, e.Size, e.Content, e.Xattrs = permissions(it.info), r.stat.size, r.content, r.xattrs
 	if s.rules.Mtimes {
 		e.Mtime = it.info.Mtime
 	}
@@ -209,9 +211,9 @@ func permissions(i vfs.Info) uint32 { return uint32(i.Mode & fs.ModePerm) }
 
 // remembers gives what prior knows of a file that has not been touched
 // since; nil if it must be read.
-func (s *scanner) remembers(path string, info vfs.Info, zero uint64) (*remembered, error) {
+func (s *scanner) remembers(path string, info vfs.Info, rules uint64) (*remembered, error) {
 	r := s.prior.find(path)
-	if r == nil || !r.trusted || r.stat != statOf(info) || r.zero != zero {
+	if r == nil || !r.trusted || r.stat != statOf(info) || r.rules != rules {
 		return nil, nil
 	}
 	if !r.checked && r.stat.size > 0 {
@@ -225,12 +227,15 @@ func (s *scanner) remembers(path string, info vfs.Info, zero uint64) (*remembere
 	return &hit, nil
 }
 
-// readingRules tells rules apart by which the same bytes give different
-// content.
-func readingRules(unit Unit, zero []Range) uint64 {
-	b := []byte{byte(unit)}
-	for _, r := range zero {
-		b = binary.AppendVarint(binary.AppendVarint(b, r.Off), r.End)
+// readingRules tells rules apart by which the same file gives different
+// entries.
+func readingRules(r *Rules, zero []Range) uint64 {
+	b := []byte{byte(r.Unit), 0}
+	if r.Xattrs {
+		b[1] = 1
+	}
+	for _, z := range zero {
+		b = binary.AppendVarint(binary.AppendVarint(b, z.Off), z.End)
 	}
 	sum := pack.Sum(b)
 	return binary.LittleEndian.Uint64(sum[:])

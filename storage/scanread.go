@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -32,9 +34,11 @@ type fileJob struct {
 	zero  []Range
 	rules uint64
 	hints *hints
-	done  chan struct{}
+
+	done chan struct{}
 
 	// The result, when done is closed.
+	xattrs []EntryXattr
 	result remembered
 	gone   bool
 
@@ -111,7 +115,8 @@ func (s *scanner) sendPart(p part) error {
 func (s *scanner) work() error {
 	p := s.w.packer()
 	defer s.w.giveBack(p)
-	c := &cutter{sink: p, unit: s.rules.Unit}
+	c := newCutter(p, s.rules.Unit)
+	defer c.free()
 	for {
 		select {
 		case part, ok := <-s.parts:
@@ -215,6 +220,9 @@ func (j *fileJob) readWhole(c *cutter) error {
 			return err
 		}
 		content, n, err := c.stream(j.section(f, info, 0, info.Size), j.hints)
+		if err == nil {
+			err = j.readXattrs()
+		}
 		after, statErr := f.Stat()
 		_ = f.Close()
 		if err = errors.Join(err, statErr); err != nil {
@@ -245,8 +253,26 @@ func (j *fileJob) unsteady() error {
 // settle notes the result.
 func (j *fileJob) settle(info vfs.Info, content Content, holes, trusted bool) {
 	j.info = info
-	j.result = remembered{path: j.path, stat: statOf(info), trusted: trusted && j.s.trust, zero: j.rules,
-		holes: holes, content: content, checked: true}
+	j.result = remembered{path: j.path, stat: statOf(info), trusted: trusted && j.s.trust, rules: j.rules,
+		holes: holes, content: content, xattrs: j.xattrs, checked: true}
+}
+
+// readXattrs reads the attributes: after the file was opened and before it
+// is looked at again, so that it shows if they change meanwhile.
+func (j *fileJob) readXattrs() error {
+	if !j.s.rules.Xattrs {
+		return nil
+	}
+	list, err := j.dir.Xattrs(j.name)
+	if vanished(err) {
+		return nil // it is gone from its name only now
+	}
+	j.xattrs = nil
+	for _, x := range list {
+		j.xattrs = append(j.xattrs, EntryXattr(x))
+	}
+	slices.SortFunc(j.xattrs, func(a, b EntryXattr) int { return strings.Compare(a.Name, b.Name) })
+	return err
 }
 
 // readPart reads part n of a file of pages.
@@ -286,6 +312,9 @@ func (j *fileJob) joinParts(c *cutter) (bool, error) {
 	if j.openErr == errGone {
 		j.gone = true
 		return true, nil
+	}
+	if err := j.readXattrs(); err != nil {
+		return false, err
 	}
 	after, err := j.file.Stat()
 	if err != nil {

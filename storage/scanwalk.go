@@ -237,18 +237,10 @@ func (s *scanner) visitLink(d *openDir, name string) error {
 func (s *scanner) visitFile(d *openDir, name string, info vfs.Info) error {
 	p := d.join(name)
 	it := &item{entry: Entry{Path: p, Type: Regular}, info: info}
-	if s.rules.Xattrs {
-		xattrs, err := d.Xattrs(name)
-		if vanished(err) {
-			return nil
-		}
-		if err != nil {
-			return failed("scan", p, err)
-		}
-		it.entry.Xattrs = sortedXattrs(xattrs)
+	zero, rules := s.rules.Zero[p], s.plain
+	if len(zero) > 0 {
+		rules = readingRules(&s.rules, zero)
 	}
-	zero := s.rules.Zero[p]
-	rules := readingRules(s.rules.Unit, zero)
 	var err error
 	if it.known, err = s.remembers(p, info, rules); err != nil {
 		return err
@@ -262,14 +254,4 @@ func (s *scanner) visitFile(d *openDir, name string, info vfs.Info) error {
 		return err
 	}
 	return s.send(it.job)
-}
-
-// sortedXattrs gives attributes in the order of a manifest.
-func sortedXattrs(list []vfs.Xattr) []EntryXattr {
-	var xattrs []EntryXattr
-	for _, x := range list {
-		xattrs = append(xattrs, EntryXattr(x))
-	}
-	slices.SortFunc(xattrs, func(a, b EntryXattr) int { return strings.Compare(a.Name, b.Name) })
-	return xattrs
 }
