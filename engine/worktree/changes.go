@@ -49,10 +49,9 @@ const (
 // listed when their mode differs, and when they came or went without anything
 // in them.
 //
-// It is for showing, not for saving: a file of the same size is taken for
-// unchanged when the memory or the manifest has its modification time, and is
-// read otherwise; extended attributes of such a file are not looked at. Files
-// that vanish or cannot be read meanwhile count as changed.
+// A file of the same size is read, unless the memory proves that it was not
+// touched; its modification time alone proves nothing. Files that vanish or
+// cannot be read meanwhile count as changed.
 func Changes(ctx context.Context, opt ChangeOptions) ([]Change, int, error) {
 	root, err := opt.FS.OpenRoot(opt.Dir)
 	if err != nil {
@@ -227,9 +226,6 @@ func (c *comparer) same(p string, info vfs.Info, then *storage.Entry) (bool, err
 		if content, ok := c.opt.Memory.Content(p, info); ok {
 			return content == then.Content, nil
 		}
-	}
-	if info.Mtime == then.Mtime {
-		return true, nil
 	}
 	return c.matches(p, info, then, false)
 }

@@ -35,7 +35,9 @@ type checks struct {
 	dir     string // absolute
 	plan    *plan
 	lenient bool // after the switch: what is in the way is displaced later
-	problem []string
+	// caseless: the file system takes names that differ in case for one.
+	caseless bool
+	problem  []string
 }
 
 // run refuses with the names of what is in the way.
@@ -157,6 +159,9 @@ func (c *checks) paths(ctx context.Context) error {
 	for i := range c.plan.Steps {
 		if s := &c.plan.Steps[i]; s.Have != nil {
 			saved[s.Path] = true
+			if c.caseless {
+				saved[foldPath(s.Path)] = true
+			}
 		}
 	}
 	for i := range c.plan.Steps {
@@ -167,7 +172,9 @@ func (c *checks) paths(ctx context.Context) error {
 		switch {
 		case s.modeOnly():
 		case s.Have == nil:
-			if _, err := c.root.Lstat(s.Path); err == nil {
+			// Where case does not count, the saved file of another case may
+			// be found here: that one goes before this one comes.
+			if _, err := c.root.Lstat(s.Path); err == nil && !(c.caseless && saved[foldPath(s.Path)]) {
 				c.add("%s appeared after the present state was saved", QuotePath(s.Path))
 			}
 		case s.Have.Type == storage.Directory && s.Want != nil:

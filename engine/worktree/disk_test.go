@@ -299,6 +299,11 @@ func TestReadOnlyDirectoriesAsAUser(t *testing.T) {
 		check(t, os.Chmod(base, 0o755))
 		check(t, os.Mkdir(base+"/work", 0o755))
 		check(t, os.Chown(base+"/work", 65534, 65534))
+		// A directory that is not his, in a worktree that is.
+		plant(t, vfs.OS(), base, tree{"foreign/.git": dirOf(0o755), "foreign/src/theirs/x": file("x"), "foreign/src/a": file("a")})
+		for _, name := range []string{"foreign", "foreign/.git", "foreign/src", "foreign/src/a"} {
+			check(t, os.Chown(base+"/"+name, 65534, 65534))
+		}
 		exe, err := os.ReadFile("/proc/self/exe")
 		check(t, err)
 		check(t, os.WriteFile(base+"/test", exe, 0o755))
@@ -316,6 +321,22 @@ func TestReadOnlyDirectoriesAsAUser(t *testing.T) {
 		dir = t.TempDir()
 	}
 	readOnlyDirectories(t, dir+"/tree"+strconv.Itoa(os.Getpid()))
+	if os.Getenv(asUser) != "" {
+		foreignDirectory(t, filepath.Dir(dir)+"/foreign")
+	}
+}
+
+// foreignDirectory has a directory among the sources that we cannot change:
+// it is refused before anything is touched.
+func foreignDirectory(t *testing.T, dir string) {
+	fsys, w := vfs.OS(), newWorld(t)
+	target := w.checkpoint(tree{"src/theirs/x": file("other"), "src/a": file("other")}, sel("src"))
+	saved := w.safety(fsys, dir, sel("src"), nil, target)
+	_, err := Stage(context.Background(), w.options(fsys, dir, saved, target))
+	if err == nil || !strings.Contains(err.Error(), "src/theirs") || fault.HintOf(err) == "" {
+		t.Errorf("a directory of somebody else: %v", err)
+	}
+	noLeftovers(t, fsys, dir)
 }
 
 func readOnlyDirectories(t *testing.T, dir string) {

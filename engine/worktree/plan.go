@@ -215,13 +215,16 @@ func (p *planner) fold(path string) {
 	if p.folded == nil {
 		return
 	}
-	key := strings.Map(foldRune, path)
+	key := foldPath(path)
 	if other, ok := p.folded[key]; ok && other != path {
 		p.collisions = append(p.collisions, QuotePath(other)+" and "+QuotePath(path))
 		return
 	}
 	p.folded[key] = path
 }
+
+// foldPath is the form that all paths have in common that differ only in case.
+func foldPath(p string) string { return strings.Map(foldRune, p) }
 
 // foldRune is the least of the characters that differ from r only in case.
 func foldRune(r rune) rune {

@@ -169,6 +169,19 @@ func (r *runner) look(p string) (info vfs.Info, ok bool, err error) {
 	return info, false, nil
 }
 
+// lookFor describes the path of a step that wants something. A directory that
+// is there in another case, because what it holds is not ours to move, serves.
+func (r *runner) lookFor(s *step) (vfs.Info, bool, error) {
+	if kind(s.Want) != storage.Directory {
+		return r.look(s.Path)
+	}
+	info, err := r.root.Lstat(s.Path)
+	if absent(err) {
+		return info, false, nil
+	}
+	return info, err == nil, err
+}
+
 // absent reports the errors of a name that leads nowhere.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
@@ -354,7 +367,7 @@ func (r *runner) put(n int) error {
 // inPlace reports whether a step's path is as wanted. Only the mode of a
 // directory is left for later.
 func (r *runner) inPlace(s *step) (bool, error) {
-	info, ok, err := r.look(s.Path)
+	info, ok, err := r.lookFor(s)
 	if !ok || err != nil {
 		return false, err
 	}

@@ -119,7 +119,7 @@ func Stage(ctx context.Context, opt StageOptions) (*Install, error) {
 	for _, o := range plan.Opens {
 		in.head.Opens = append(in.head.Opens, openRecord{pathText(o.Path), o.Mode})
 	}
-	c := &checks{root: root, dir: opt.Dir, plan: plan, lenient: opt.Switched || opt.Back}
+	c := &checks{root: root, dir: opt.Dir, plan: plan, lenient: opt.Switched || opt.Back, caseless: caseless(root)}
 	if err := c.run(ctx); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (in *Install) Verify(ctx context.Context) error {
 // verify says what is wrong with a step's path, "" for nothing.
 func (r *runner) verify(n int) (string, error) {
 	s := &r.steps[n]
-	info, ok, err := r.look(s.Path)
+	info, ok, err := r.lookFor(s)
 	if err != nil {
 		return "", err
 	}
