@@ -19,7 +19,7 @@ const catalogue = `
 SELECT 'role ' || rolname || ' ' || rolsuper FROM pg_roles WHERE rolname !~ '^pg_'
 UNION ALL SELECT 'database ' || datname FROM pg_database
 UNION ALL SELECT 'setting ' || setting FROM pg_file_settings WHERE name = 'work_mem'
-UNION ALL SELECT 'relation ' || c.oid || ' ' || relname || ' ' || relkind || ' ' || relpersistence || ' ' || coalesce(string_agg(attname || ':' || atttypid::regtype, ',' ORDER BY attnum), '')
+UNION ALL SELECT 'relation ' || c.oid || ' ' || relname || ' ' || relkind::text || ' ' || relpersistence::text || ' ' || coalesce(string_agg(attname || ':' || atttypid::regtype, ',' ORDER BY attnum), '')
   FROM pg_class c LEFT JOIN pg_attribute a ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped
   WHERE relnamespace = 'public'::regnamespace GROUP BY c.oid
 UNION ALL SELECT 'sequence ' || sequencename || ' ' || coalesce(last_value, 0) FROM pg_sequences
