@@ -2,6 +2,8 @@ package storage
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 
@@ -83,7 +85,11 @@ func (s *Store) publishPack(f vfs.File, id ID) error {
 	// A directory that holds a published pack was synced with it; one that
 	// merely exists may have been made a moment before a crash.
 	if !s.blobs.publishedBeside(id) {
-		if err := durable.MkdirAll(s.fs, path.Dir(name), dirPerm); err != nil {
+		err := s.fs.Mkdir(path.Dir(name), dirPerm)
+		if err == nil || errors.Is(err, fs.ErrExist) {
+			err = durable.SyncDir(s.fs, s.path(packsDir))
+		}
+		if err != nil {
 			_ = f.Close()
 			return err
 		}
