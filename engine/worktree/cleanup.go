@@ -20,24 +20,9 @@ import (
 // the install that this one took back. It must only be called when the
 // operation's journal is gone and what was rescued is in a named checkpoint.
 // What could not be saved (Rescue.Unsaved), or was written after Run looked at
-// it, stays, and the directory with it: Leftovers lists it then. After an error or a crash a part is left,
-// which Leftovers finds too.
+// it, stays, and the directory with it: Leftovers lists it then. After an error
+// or a crash a part is left, which Leftovers finds too.
 func (in *Install) Remove(ctx context.Context) error {
-	list, err := in.rescues(ctx)
-	if err != nil {
-		return fmt.Errorf("remove staging directory: %w", err)
-	}
-	known := map[string]vfs.Info{}
-	for _, r := range in.rescued {
-		known[r.staged] = r.info
-	}
-	keep := map[string]bool{}
-	for _, r := range list {
-		// Also what changed since: a program that had the file open.
-		if r.Unsaved != "" || known[r.staged] != r.info {
-			keep[r.staged] = true
-		}
-	}
 	root, err := in.fs.OpenRoot(in.dir)
 	if err != nil {
 		return fmt.Errorf("remove staging directory: %w", err)
@@ -51,12 +36,49 @@ func (in *Install) Remove(ctx context.Context) error {
 		}
 		names = append(names, forward)
 	}
+	keep := map[string]bool{}
+	for _, r := range in.rescued {
+		if r.Unsaved != "" {
+			keep[r.staged] = true
+		}
+	}
 	for _, name := range names {
-		if err := removeStaging(root, name, keep); err != nil {
+		err := in.written(root, path.Join(name, oldDir), keep)
+		if err == nil {
+			err = removeStaging(root, name, keep)
+		}
+		if err != nil {
 			return fmt.Errorf("remove staging directory: %w", err)
 		}
 	}
-	return nil
+	return ctx.Err()
+}
+
+// written adds to keep what of a directory is not as Run saw it: somebody who
+// had it open has written to it since.
+func (in *Install) written(root vfs.Root, dir string, keep map[string]bool) error {
+	list, err := root.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range list {
+		p := path.Join(dir, e.Name)
+		if keep[p] {
+			continue
+		}
+		info, err := root.Lstat(p)
+		if err != nil {
+			return err
+		}
+		if info.IsDir() {
+			if err := in.written(root, p, keep); err != nil {
+				return err
+			}
+		} else if in.judged[p] != info {
+			keep[p] = true
+		}
+	}
+	return err
 }
 
 // removeStaging deletes a staging directory but for what is kept. The list

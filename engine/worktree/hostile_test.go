@@ -35,20 +35,14 @@ func (c *crafted) Walk(ctx context.Context, manifest storage.ID) iter.Seq2[stora
 	}
 }
 
-// TestHostileManifestsAreRefused restores manifests that no capture makes.
-// Each must be refused by name with not one change anywhere.
-func TestHostileManifestsAreRefused(t *testing.T) {
-	w := newWorld(t)
-	evil := w.checkpoint(tree{"src/evil": file("evil")}, sel("src"))
-	content, ok, err := w.store.Lookup(context.Background(), evil.Manifest, "src/evil")
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
+// hostile lists manifests that no capture makes, by what is wrong with them.
+// content is an entry of a file that the store has.
+func hostile(content storage.Entry) map[string][]storage.Entry {
 	dirEntry := func(p string) storage.Entry { return storage.Entry{Path: p, Type: storage.Directory, Mode: 0o755} }
 	at := func(p string) storage.Entry { e := content; e.Path = p; return e }
 	with := func(e storage.Entry, change func(*storage.Entry)) storage.Entry { change(&e); return e }
 	src := dirEntry("src")
-	bad := map[string][]storage.Entry{
+	return map[string][]storage.Entry{
 		"dot dot":                {dirEntry(".."), at("../evil")},
 		"dot dot inside":         {src, at("src/../evil")},
 		"absolute":               {at("/etc/evil")},
@@ -84,15 +78,26 @@ func TestHostileManifestsAreRefused(t *testing.T) {
 		"below what is left out": {src, {Path: "src/o", Type: storage.Omitted}, at("src/o/evil")},
 		"negative size":          {src, with(at("src/evil"), func(e *storage.Entry) { e.Size = -1 })},
 	}
+}
+
+// TestHostileManifestsAreRefused restores manifests that no capture makes.
+// Each must be refused by name with not one change anywhere.
+func TestHostileManifestsAreRefused(t *testing.T) {
+	w := newWorld(t)
+	evil := w.checkpoint(tree{"src/evil": file("evil")}, sel("src"))
+	content, ok, err := w.store.Lookup(context.Background(), evil.Manifest, "src/evil")
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
 	before := tree{"src/mine": file("mine"), "outside": file("outside"), ".git/config": file("config")}
-	for name, entries := range bad {
+	for name, entries := range hostile(content) {
 		t.Run(name, func(t *testing.T) {
 			w := &world{t: t, store: w.store, clock: w.clock}
 			m := w.memory(before)
 			saved := w.scan(m, top, sel("src"), nil, nil)
 			store := &crafted{Store: w.store, id: storage.ID{1}, entries: entries}
 			if entries[0].Path != "." {
-				store.entries = append([]storage.Entry{dirEntry(".")}, entries...)
+				store.entries = append([]storage.Entry{{Path: ".", Type: storage.Directory, Mode: 0o755}}, entries...)
 			}
 			opt := w.options(m, top, saved, storage.SourceState{Manifest: store.id, Paths: []string{"src"}})
 			opt.Store = store

@@ -28,22 +28,24 @@ type Rescue struct {
 	info                vfs.Info
 }
 
-// rescues lists what was displaced and is neither what was saved nor what is
+// find lists what was displaced and is neither what was saved nor what is
 // wanted, by path; of several of one path the oldest first. What the forward
-// install displaced belongs to the one that takes it back, too.
-func (in *Install) rescues(ctx context.Context) ([]Rescue, error) {
+// install displaced belongs to the one that takes it back, too. The list is
+// remembered for Rescues and Remove.
+func (in *Install) find(ctx context.Context) ([]Rescue, error) {
 	root, err := in.fs.OpenRoot(in.dir)
 	if err != nil {
 		return nil, fmt.Errorf("look for displaced files: %w", err)
 	}
 	defer root.Close()
-	list, err := in.displaced(ctx, root)
+	judged := map[string]vfs.Info{}
+	list, err := in.displaced(ctx, root, judged)
 	if err == nil && in.head.Back {
 		var forward *Install
 		forward, err = OpenInstall(ctx, in.fs, in.dir, in.store, in.clock, in.head.Operation, false)
 		if err == nil && forward != nil {
 			var more []Rescue
-			more, err = forward.displaced(ctx, root)
+			more, err = forward.displaced(ctx, root, judged)
 			list = append(more, list...)
 		}
 	}
@@ -52,11 +54,13 @@ func (in *Install) rescues(ctx context.Context) ([]Rescue, error) {
 	}
 	slices.SortStableFunc(list, func(a, b Rescue) int { return comparePaths(a.path, b.path) })
 	nameRescues(list)
+	in.rescued, in.judged = list, judged
 	return list, nil
 }
 
-// displaced looks at the displaced things of this install.
-func (in *Install) displaced(ctx context.Context, root vfs.Root) ([]Rescue, error) {
+// displaced looks at the displaced things of this install and notes in judged
+// what it saw.
+func (in *Install) displaced(ctx context.Context, root vfs.Root, judged map[string]vfs.Info) ([]Rescue, error) {
 	old := path.Join(in.staging, oldDir)
 	list, err := root.ReadDir(old)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,7 +69,7 @@ func (in *Install) displaced(ctx context.Context, root vfs.Root) ([]Rescue, erro
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{prober: prober{ctx, root, in.store}, steps: map[string]*step{}}
+	f := &finder{prober: prober{ctx, root, in.store}, steps: map[string]*step{}, judged: judged}
 	for i := range in.steps {
 		f.steps[in.steps[i].Path] = &in.steps[i]
 	}
@@ -109,8 +113,9 @@ func compareDisplaced(a, b string) int {
 // finder collects rescues.
 type finder struct {
 	prober
-	steps map[string]*step // by path
-	found []Rescue
+	steps  map[string]*step // by path
+	found  []Rescue
+	judged map[string]vfs.Info // what was looked at, by where it is now
 }
 
 // look judges one displaced thing; p is where it was, at where it is.
@@ -122,6 +127,7 @@ func (f *finder) look(p, at string) error {
 	if err != nil {
 		return err
 	}
+	f.judged[at] = info
 	r := Rescue{path: p, staged: at, info: info}
 	switch {
 	case info.IsDir():

@@ -58,6 +58,8 @@ type Install struct {
 
 	installedAt int64    // the modification time that Run gave to what it installed
 	rescued     []Rescue // that the last Run found
+	// judged is what that Run saw of everything that was displaced.
+	judged map[string]vfs.Info
 }
 
 const (
