@@ -11,6 +11,7 @@ import (
 
 	"forklift/commands/internal/sqlshell"
 	"forklift/storage/fault"
+	"forklift/storage/progress"
 )
 
 // maxLineBytes is the longest line that the prompt reads from a pipe.
@@ -114,6 +115,7 @@ func ownShell(ctx context.Context, env Env, w Worktree, url, command string) (re
 	default:
 		shell.ReadLine = readLines(env.Stdin)
 	}
+	progress.Report(ctx, progress.Event{}) // the terminal is the prompt's now
 	if err := shell.Connect(ctx, url); err != nil {
 		return result, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -42,7 +43,7 @@ func newApp() *app {
 
 // main runs the program with arguments and gives its exit code.
 func (a *app) main(args []string) int {
-	ctx, stop := a.signals.context(context.Background(), a.err)
+	ctx, stop := a.signals.context(context.Background(), a.stopping)
 	defer stop()
 	root := a.tree()
 	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
@@ -58,6 +59,14 @@ func (a *app) main(args []string) int {
 		return v.ExitCode(err)
 	}
 	return fault.KindOf(err).ExitCode()
+}
+
+// stopping answers a first Ctrl-C; on a terminal that stands in the line.
+func (a *app) stopping() {
+	if a.term.err {
+		fmt.Fprintln(a.err)
+	}
+	fmt.Fprintln(a.err, "forklift: stopping; once more stops at once")
 }
 
 // wantsJSON finds --json in arguments that could not be parsed.

@@ -29,7 +29,7 @@ type meter struct {
 	mu     sync.Mutex
 	event  progress.Event
 	active int // looks since the work began; 0: there is none
-	shown  bool
+	shown  string // the line on the terminal; "" for none
 }
 
 // newMeter starts a meter if out is a terminal.
@@ -73,18 +73,21 @@ func (m *meter) look() {
 		return
 	}
 	m.active++
-	if m.active > meterDelay {
-		fmt.Fprintf(m.out, "\r\x1b[K%s", meterLine(m.verb, m.event, m.width()))
-		m.shown = true
+	if m.active <= meterDelay {
+		return
+	}
+	if line := meterLine(m.verb, m.event, m.width()); line != m.shown {
+		fmt.Fprint(m.out, "\r\x1b[K"+line)
+		m.shown = line
 	}
 }
 
 // clear takes the line away. The lock is held.
 func (m *meter) clear() {
-	if m.shown {
+	if m.shown != "" {
 		fmt.Fprint(m.out, "\r\x1b[K")
 	}
-	m.active, m.shown = 0, false
+	m.active, m.shown = 0, ""
 }
 
 // stop ends the meter; it may be called again.

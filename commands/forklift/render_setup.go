@@ -68,7 +68,7 @@ func renderTeardown(p *printer, r *commands.TeardownResult) {
 }
 
 func renderSeed(p *printer, r *commands.SeedResult) {
-	p.line("The seed %s is ready: %s, stored in %s.", p.name(r.Name), formatBytes(r.LogicalBytes), formatBytes(r.AddedBytes))
+	p.line("The seed %s is ready: %s, %s more in the store.", p.name(r.Name), formatBytes(r.LogicalBytes), formatBytes(r.AddedBytes))
 	p.line("To start from it: forklift setup --seed %s", plain(r.Name))
 }
 

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -30,10 +28,11 @@ var passedOn = []os.Signal{
 
 func newSignals() *signals { return &signals{in: make(chan os.Signal, 16)} }
 
-// context is cancelled by the first signal that asks to stop. The second one
+// context is cancelled by the first signal that asks to stop, after a call of
+// stopping. The second one
 // ends the program at once: every verb is safe against that, and recover
 // finishes what it leaves.
-func (s *signals) context(parent context.Context, stderr io.Writer) (context.Context, func()) {
+func (s *signals) context(parent context.Context, stopping func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signal.Notify(s.in, canceling...)
 	done := make(chan struct{})
@@ -47,7 +46,7 @@ func (s *signals) context(parent context.Context, stderr io.Writer) (context.Con
 					continue
 				}
 				signal.Reset(canceling...)
-				fmt.Fprintln(stderr, "forklift: stopping; once more stops at once")
+				stopping()
 				cancel()
 			}
 		}

@@ -131,7 +131,7 @@ func (e *lineEditor) ReadLine(prompt string) (string, error) {
 		return "", err
 	}
 	defer term.Restore(fd, state)
-	if w, h, err := term.GetSize(fd); err == nil {
+	if w, h, err := term.GetSize(fd); err == nil && w > 0 && h > 0 {
 		// A size that the editor refuses only wraps long lines badly.
 		_ = e.lines.SetSize(w, h)
 	}

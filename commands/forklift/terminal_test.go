@@ -83,6 +83,10 @@ func TestMeter(t *testing.T) {
 		t.Errorf("%q, want %q", &out, want)
 	}
 	out.Reset()
+	m.look()
+	if out.Len() > 0 {
+		t.Errorf("it writes the same line again: %q", &out)
+	}
 	m.Report(progress.Event{})
 	if out.String() != "\r\x1b[K" {
 		t.Errorf("it is not taken away: %q", &out)
@@ -119,9 +123,9 @@ func TestMeterLine(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
-	s := newSignals()
-	var said bytes.Buffer
-	ctx, stop := s.context(context.Background(), &said)
+	w := newWorld(t)
+	s := w.signals
+	ctx, stop := s.context(context.Background(), w.stopping)
 	defer stop()
 	away := make(chan os.Signal, 1)
 	release := s.divert(away)
@@ -145,7 +149,7 @@ func TestSignals(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the signal did not cancel")
 	}
-	if !strings.HasPrefix(said.String(), "forklift: stopping") {
-		t.Errorf("said %q", &said)
+	if !strings.HasPrefix(w.stderr.String(), "forklift: stopping") {
+		t.Errorf("said %q", &w.stderr)
 	}
 }
