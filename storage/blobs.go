@@ -69,6 +69,46 @@ type place struct {
 	slot int
 }
 
+// nearby remembers where the last blob was: what is looked up next mostly
+// lies behind it. One goroutine uses it.
+type nearby struct{ last place }
+
+// next says whether a blob lies behind the last one.
+func (n *nearby) next(id ID) (place, bool) {
+	if n.last.frame == nil || n.last.slot+1 >= len(n.last.rows) || n.last.rows[n.last.slot+1].ID != id {
+		return place{}, false
+	}
+	n.last.slot++
+	return n.last, true
+}
+
+// find finds a blob that must be there.
+func (n *nearby) find(b *blobs, id ID) (place, error) {
+	if p, ok := n.next(id); ok {
+		return p, nil
+	}
+	p, err := b.find(id)
+	if err == nil {
+		n.last = p
+	}
+	return p, err
+}
+
+// known says whether a blob is stored, as blobs.known does.
+func (n *nearby) known(b *blobs, id ID) (bool, error) {
+	if _, ok := n.next(id); ok {
+		return true, nil
+	}
+	p, ok, err := b.locate(id)
+	if fault.KindOf(err) == fault.Corrupt {
+		return false, nil
+	}
+	if ok {
+		n.last = p
+	}
+	return ok, err
+}
+
 func (b *blobs) init(fsys vfs.FS, dir string) {
 	b.fs, b.dir = fsys, dir
 	b.packs.init(fsys, dir)
@@ -284,11 +324,8 @@ func (b *blobs) frameOf(x *index.File, n uint32) (*frame, error) {
 // known says whether a blob is stored and intact as far as the index and the
 // packs' sizes tell. Damage counts as not stored: it is stored again.
 func (b *blobs) known(id ID) (bool, error) {
-	_, ok, err := b.locate(id)
-	if fault.KindOf(err) == fault.Corrupt {
-		return false, nil
-	}
-	return ok, err
+	var n nearby
+	return n.known(b, id)
 }
 
 // find finds a blob that must be there. Another process can have stored it

@@ -51,7 +51,9 @@ func (w *Writer) commit(ctx context.Context) error {
 		}
 	}
 	if len(w.sealed) == 0 {
-		return ctx.Err()
+		// What was found in an index that another writer has just renamed must
+		// not be rested on before that name is durable.
+		return errors.Join(ctx.Err(), durable.SyncDir(w.s.fs, w.s.path(indexDir)))
 	}
 	var packs []pack.Summary
 	for i := range w.sealed {

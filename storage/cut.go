@@ -46,7 +46,7 @@ func (hashOnly) claim(ID) (bool, error)       { return false, nil }
 func (hashOnly) put(ID, []byte) error         { return nil }
 func (hashOnly) node(data []byte) (ID, error) { return pack.Sum(data), nil }
 
-func (p *packer) claim(id ID) (bool, error)    { return p.w.claim(id) }
+func (p *packer) claim(id ID) (bool, error)    { return p.w.claim(id, &p.near) }
 func (p *packer) node(data []byte) (ID, error) { return p.w.node(data) }
 
 // cutter cuts the bytes of files into blobs. One goroutine uses it.

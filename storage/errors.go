@@ -25,7 +25,7 @@ func failed(op, path string, err error) error {
 		e.Kind = fault.Canceled
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		e.Kind = fault.NoSpace
-		e.Hint = "Free some space on that file system and try again; nothing was published."
+		e.Hint = "Free some space on that file system and try again."
 	case errors.Is(err, fs.ErrPermission):
 		e.Hint = "Check who owns it and its permissions."
 	case errors.Is(err, syscall.EROFS):

@@ -297,20 +297,15 @@ func (w *filler) compareGroup(g []fill, buf *[]byte) error {
 
 // write reads the frames of the batch and writes its blobs.
 func (w *filler) write() error {
-	var last place
+	var near nearby
 	for i := range w.batch {
 		f := &w.batch[i]
-		if last.frame != nil && last.slot+1 < len(last.rows) && last.rows[last.slot+1].ID == f.id {
-			last.slot++
-		} else {
-			p, err := w.s.blobs.find(f.id)
-			if err != nil {
-				return failed("restore", f.out.path, err)
-			}
-			last = p
+		p, err := near.find(&w.s.blobs, f.id)
+		if err != nil {
+			return failed("restore", f.out.path, err)
 		}
-		if f.place = last; f.place.rows[f.place.slot].Bytes != uint32(f.bytes) {
-			return corrupt("restore", f.out.path, "blob %s has %d bytes where %d belong", f.id, f.place.rows[f.place.slot].Bytes, f.bytes)
+		if f.place = p; p.rows[p.slot].Bytes != uint32(f.bytes) {
+			return corrupt("restore", f.out.path, "blob %s has %d bytes where %d belong", f.id, p.rows[p.slot].Bytes, f.bytes)
 		}
 	}
 	slices.SortFunc(w.batch, func(a, b fill) int {

@@ -172,12 +172,13 @@ func (s *Store) checkReferences(ctx context.Context, p *Pair) error {
 
 // lookUpAll makes sure that every blob of a manifest is in an intact pack.
 func (s *Store) lookUpAll(ctx context.Context, manifest ID) error {
+	var near nearby
 	return s.walk(ctx, manifest, func(e *Entry) error {
 		if e.Type != Regular {
 			return nil
 		}
 		return s.leaves(e.Content, e.Size, func(l leaf) error {
-			_, err := s.blobs.find(l.id)
+			_, err := near.find(&s.blobs, l.id)
 			return failed("look up", e.Path, err)
 		})
 	})

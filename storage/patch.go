@@ -37,7 +37,13 @@ func (s *Store) Patch(ctx context.Context, fsys vfs.FS, dir string, want ID, opt
 	top.use()
 	defer top.leave()
 	p := &patcher{s: s, ctx: ctx, top: top, opt: opt}
-	if err := p.plan(want); err != nil {
+	err = p.plan(want)
+	if fault.KindOf(err) == fault.Corrupt && !opt.Have.IsZero() {
+		// Perhaps it is what is known that cannot be read: do without.
+		p = &patcher{s: s, ctx: ctx, top: top, opt: PatchOptions{Verify: opt.Verify}}
+		err = p.plan(want)
+	}
+	if err != nil {
 		return p.stats, failed("patch", dir, err)
 	}
 	if err := p.apply(); err != nil {

@@ -168,6 +168,8 @@ func TestPatchReportsErrorsByName(t *testing.T) {
 	if fault.KindOf(err) != fault.NoSpace || !strings.Contains(err.Error(), "d2/f5") || fault.HintOf(err) == "" {
 		t.Errorf("%v", err)
 	}
+	l.patch("full", base.Manifest, PatchOptions{Have: ID{1}}) // what is known may be gone
+	same(t, "without what was known", l.tree("full"), l.tree("tree"))
 	if _, err := l.s.Patch(t.Context(), l.fs, l.path("full"), ID{1}, PatchOptions{}); fault.KindOf(err) != fault.Corrupt {
 		t.Errorf("unknown manifest: %v", err)
 	}

@@ -97,7 +97,8 @@ func TestNothingNewWritesNothing(t *testing.T) {
 	m := l.fs.(*vfs.Mem)
 	before := m.Calls()
 	tree := l.capture("tree", Rules{Unit: Pages}, nil)
-	if tree.Manifest != first.Manifest || m.Calls() != before {
+	// The one call syncs the directory of what it rests on.
+	if tree.Manifest != first.Manifest || m.Calls() != before+1 {
 		t.Errorf("%d calls", m.Calls()-before)
 	}
 }

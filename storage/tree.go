@@ -56,7 +56,7 @@ type ScanStats struct {
 	Bytes      int64 `json:"bytes"`       // of all regular files in the manifest
 	ReadFiles  int   `json:"read_files"`  // files that were opened
 	ReadBytes  int64 `json:"read_bytes"`  // bytes that were read
-	AddedBytes int64 `json:"added_bytes"` // compressed bytes new in the store
+	AddedBytes int64 `json:"added_bytes"` // compressed bytes that it wrote so far; Writer.AddedBytes is exact after Commit
 }
 
 // Tree is a scanned tree: what the manifest says, and what was left out.

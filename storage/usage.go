@@ -58,6 +58,7 @@ func (s *Store) Usage(ctx context.Context, pairs []*Pair) (map[PairID]Usage, err
 type graph struct {
 	s       *Store
 	ctx     context.Context
+	near    nearby
 	numbers map[ID]uint32
 	nodes   []graphNode
 	seen    []uint32 // by number: the last visitor
@@ -73,7 +74,7 @@ func (g *graph) add(id ID) (uint32, bool, error) {
 	if n, ok := g.numbers[id]; ok {
 		return n, false, nil
 	}
-	p, err := g.s.blobs.find(id)
+	p, err := g.near.find(&g.s.blobs, id)
 	if err != nil {
 		return 0, false, err
 	}

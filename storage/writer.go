@@ -79,15 +79,16 @@ func (s *Store) NewWriter(ctx context.Context) (*Writer, error) {
 }
 
 // claim says whether the caller must store a blob: neither the store nor
-// this writer has it. The answer is given once for each blob.
-func (w *Writer) claim(id ID) (bool, error) {
+// this writer has it. The answer is given once for each blob. near is the
+// caller's own.
+func (w *Writer) claim(id ID, near *nearby) (bool, error) {
 	w.mu.Lock()
 	_, seen := w.seen[id]
 	w.mu.Unlock()
 	if seen {
 		return false, nil
 	}
-	known, err := w.s.blobs.known(id)
+	known, err := near.known(&w.s.blobs, id)
 	if known || err != nil {
 		return false, err
 	}
@@ -114,7 +115,7 @@ func (w *Writer) has(id ID) (bool, error) {
 // node stores a node.
 func (w *Writer) node(data []byte) (ID, error) {
 	id := pack.Sum(data)
-	fresh, err := w.claim(id)
+	fresh, err := w.claim(id, new(nearby))
 	if err != nil || !fresh {
 		return id, err
 	}
@@ -125,9 +126,10 @@ func (w *Writer) node(data []byte) (ID, error) {
 
 // packer fills frames for a writer. One goroutine uses it at a time.
 type packer struct {
-	w   *Writer
-	in  pack.Packer
-	out pack.Packed
+	w    *Writer
+	near nearby
+	in   pack.Packer
+	out  pack.Packed
 }
 
 // put adds a blob that was claimed.
