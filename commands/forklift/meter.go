@@ -28,7 +28,7 @@ type meter struct {
 
 	mu     sync.Mutex
 	event  progress.Event
-	active int // looks since the work began; 0: there is none
+	active int    // looks since the work began; 0: there is none
 	shown  string // the line on the terminal; "" for none
 }
 
