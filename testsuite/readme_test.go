@@ -14,15 +14,28 @@ import (
 
 // block matches a block of commands in README.md with the comment before it
 // that says where they are run.
-var block = regexp.MustCompile("(?s)(?:<!-- run: (top|repository) -->\n)?```(console|sh|shell|bash)\n(.*?)```")
+var block = regexp.MustCompile("(?s)(?:<!-- run: (top|repository|ci) -->\n)?```(console|sh|shell|bash)\n(.*?)```")
 
-// readmeScripts collects the commands of README.md by the place where they run.
-func readmeScripts(t *testing.T, text string) map[string]string {
+// readmeScripts collects the commands of README.md by the place where they
+// run; those of the place "ci" are .ci/run's own.
+func readmeScripts(t *testing.T, top, text string) map[string]string {
 	t.Helper()
 	scripts := map[string]string{"top": "set -eux\n", "repository": "set -eux\n"}
+	ci, err := os.ReadFile(filepath.Join(top, ".ci", "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, m := range block.FindAllStringSubmatch(text, -1) {
 		if m[1] == "" || m[2] != "console" {
 			t.Errorf("README.md has commands that no test runs:\n%s", m[3])
+			continue
+		}
+		if m[1] == "ci" {
+			for line := range strings.Lines(m[3]) {
+				if command := strings.TrimSpace(strings.TrimPrefix(line, "$ ")); !strings.Contains(string(ci), command) {
+					t.Errorf("README.md says %q, which .ci/run does not run", command)
+				}
+			}
 			continue
 		}
 		scripts[m[1]] += "(\n"
@@ -78,7 +91,7 @@ func TestReadmeCommands(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	scripts := readmeScripts(t, string(text))
+	scripts := readmeScripts(t, top, string(text))
 	sh(repo, "prepare.sh", "set -eu\ngit init -q\ngit add -A\ngit commit -q -m first\n")
 	sh(top, "top.sh", scripts["top"])
 	sh(repo, "repository.sh", scripts["repository"]+"forklift teardown --yes\n")
