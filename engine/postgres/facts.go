@@ -3,20 +3,14 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 
 	"forklift/engine"
 	"forklift/engine/postgres/internal/controlfile"
 	"forklift/engine/postgres/internal/wal"
-	"forklift/storage/fault"
 	"forklift/storage/record"
 
 	"github.com/jackc/pgx/v5"
@@ -64,7 +58,8 @@ type databaseFacts struct {
 	Encoding   string            `json:"encoding"`
 	Provider   string            `json:"provider"` // builtin, libc or icu
 	Locale     string            `json:"locale"`
-	Collation  string            `json:"collation_version,omitempty"` // of the provider, "" where it has none
+	Collation  string            `json:"collation_version,omitempty"` // with which it was made, "" where the provider has none
+	Actual     string            `json:"collation_actual,omitempty"`  // that its server had
 	Extensions map[string]string `json:"extensions"`                  // name to version
 	oid        uint32
 }
@@ -74,6 +69,7 @@ const factsFormat = 1
 // observedRecord keeps the last observation of a slot between processes.
 type observedRecord struct {
 	Launch     string   `json:"launch"`     // of the server that was asked
+	Bin        string   `json:"bin"`        // its programs
 	Checkpoint uint64   `json:"checkpoint"` // its last one then
 	Observed   observed `json:"observed"`
 }
@@ -92,7 +88,7 @@ func (c *cluster) observedFile(slot engine.Slot) string {
 const databaseFactsSQL = `
 SELECT oid, datname, pg_catalog.pg_encoding_to_char(encoding),
        CASE datlocprovider WHEN 'b' THEN 'builtin' WHEN 'c' THEN 'libc' WHEN 'i' THEN 'icu' ELSE datlocprovider::text END,
-       coalesce(datlocale, datcollate), coalesce(datcollversion, '')
+       coalesce(datlocale, datcollate), coalesce(datcollversion, ''), coalesce(pg_catalog.pg_database_collation_actual_version(oid), '')
 FROM pg_catalog.pg_database WHERE datallowconn AND NOT datistemplate ORDER BY datname`
 
 // observeCluster asks what is the same in every session.
@@ -104,7 +100,7 @@ func observeCluster(ctx context.Context, conn *session) (*observed, error) {
 	}
 	err := conn.rows(ctx, query, func(rows pgx.Rows) error {
 		d := databaseFacts{Extensions: map[string]string{}}
-		err := rows.Scan(&d.oid, &d.Name, &d.Encoding, &d.Provider, &d.Locale, &d.Collation)
+		err := rows.Scan(&d.oid, &d.Name, &d.Encoding, &d.Provider, &d.Locale, &d.Collation, &d.Actual)
 		o.Databases = append(o.Databases, d)
 		return err
 	})
@@ -157,7 +153,7 @@ func (c *cluster) remember(owner *ownerRecord, o *observed) error {
 	if err != nil {
 		return err
 	}
-	rec := observedRecord{Launch: owner.Launch, Checkpoint: control.Checkpoint, Observed: o.plain()}
+	rec := observedRecord{Launch: owner.Launch, Bin: owner.Bin, Checkpoint: control.Checkpoint, Observed: o.plain()}
 	return record.Write(c.opt.FS, name, observedKind, observedFormat, rec)
 }
 
@@ -212,61 +208,4 @@ func (c *cluster) Facts(_ context.Context, slot engine.Slot) (json.RawMessage, e
 		f.Version = owner.Version
 	}
 	return json.Marshal(f)
-}
-
-// CheckFacts says by name why a cluster with these facts cannot be started
-// here, or nil.
-func (c *cluster) CheckFacts(ctx context.Context, data json.RawMessage) error {
-	refuse := func(hint, format string, args ...any) error {
-		return &fault.Error{Op: "check database", Kind: fault.Unsupported, Err: fmt.Errorf(format, args...), Hint: hint}
-	}
-	var f facts
-	if err := json.Unmarshal(data, &f); err != nil || f.Format != factsFormat {
-		return refuse("A newer Forklift wrote it; use that one.", "its facts have format %d, %d is known (%w)", f.Format, factsFormat, err)
-	}
-	if f.Architecture != runtime.GOARCH {
-		return refuse("A cluster's files can only be used on the kind of processor that wrote them.",
-			"it was made on %s, this machine is %s", f.Architecture, runtime.GOARCH)
-	}
-	const block = 8192 // what every packaged PostgreSQL is built with
-	if f.BlockBytes != block || f.WALPageBytes != block {
-		return refuse("", "blocks of %d bytes and WAL pages of %d; %d is usual", f.BlockBytes, f.WALPageBytes, block)
-	}
-	inst, err := c.installed(ctx, f.Major)
-	if err != nil {
-		return err
-	}
-	if f.Observed == nil {
-		return nil
-	}
-	return checkLibraries(inst, f.Observed)
-}
-
-// checkLibraries refuses a cluster whose extensions are not installed here:
-// it would start, and fail at the first use.
-func checkLibraries(inst *Installation, o *observed) error {
-	var missing []string
-	for _, d := range o.Databases {
-		for name, version := range d.Extensions {
-			control := filepath.Join(inst.ShareDir, "extension", name+".control")
-			if _, err := os.Stat(control); inst.ShareDir != "" && errors.Is(err, fs.ErrNotExist) {
-				missing = append(missing, fmt.Sprintf("extension %s %s (database %s)", name, version, d.Name))
-			}
-		}
-	}
-	for _, name := range o.Libraries {
-		if inst.LibDir == "" || strings.Contains(name, "/") {
-			continue
-		}
-		if firstWith(escapeGlob(name)+".*", inst.LibDir) == "" {
-			missing = append(missing, "library "+name+" (shared_preload_libraries)")
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	slices.Sort(missing)
-	return &fault.Error{Op: "check database", Path: inst.Bin, Kind: fault.Unsupported, Items: missing,
-		Err:  fmt.Errorf("PostgreSQL %s has not what the checkpoint needs: %s", inst.Version, strings.Join(missing, ", ")),
-		Hint: "Install what is missing for that PostgreSQL, or name another bin directory in FORKLIFT_PG_BIN."}
 }

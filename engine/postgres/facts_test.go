@@ -12,6 +12,7 @@ import (
 
 	"forklift/engine"
 	"forklift/storage/fault"
+	"forklift/storage/record"
 )
 
 // factsOf reads the facts of a slot.
@@ -37,7 +38,7 @@ func TestFacts(t *testing.T) {
 		t.Fatal("a stopped server was not asked before")
 	}
 	app := f.Observed.Databases[0]
-	want := databaseFacts{Name: "app", Encoding: "UTF8", Provider: "builtin", Locale: "C.UTF-8", Collation: "1",
+	want := databaseFacts{Name: "app", Encoding: "UTF8", Provider: "builtin", Locale: "C.UTF-8", Collation: "1", Actual: "1",
 		Extensions: map[string]string{"plpgsql": "1.0", "pg_trgm": "1.6", "vector": app.Extensions["vector"]}}
 	if !reflect.DeepEqual(app, want) || app.Extensions["vector"] == "" {
 		t.Errorf("observed %+v, want %+v", app, want)
@@ -90,6 +91,18 @@ func TestCheckFactsRefusesByName(t *testing.T) {
 		}
 	}
 	must(t, c.CheckFacts(t.Context(), encode(t, good)))
+
+	// The same locale in another version, once this one's is known.
+	german := observed{Databases: []databaseFacts{{Name: "app", Provider: "libc", Locale: "de_DE.utf8", Actual: "2.36"}}}
+	must(t, c.ensureRunDir())
+	rec := observedRecord{Bin: c.running().Bin, Observed: german}
+	must(t, record.Write(c.opt.FS, c.observedFile(engine.SlotB), observedKind, observedFormat, rec))
+	good.Observed = &observed{Databases: []databaseFacts{{Name: "app", Provider: "libc", Locale: "de_DE.utf8", Actual: "2.36"}}}
+	must(t, c.CheckFacts(t.Context(), encode(t, good)))
+	good.Observed.Databases[0].Actual = "2.41"
+	if err := c.CheckFacts(t.Context(), encode(t, good)); fault.KindOf(err) != fault.Unsupported || !strings.Contains(err.Error(), "version 2.41 of the libc locale de_DE.utf8, here that is 2.36") {
+		t.Errorf("another collation version: %v", err)
+	}
 }
 
 func TestObserveAndChanges(t *testing.T) {
