@@ -12,8 +12,8 @@
 //	files and database together equal the state before the verb, or the state after it
 //	the checkpoints' names agree with that, the journal is gone, no process is left
 //
-// The sweep of recover is nested: for a kill in each phase of a restore,
-// recover itself is killed at each of its steps, and a second recover must
+// The sweep of recover is nested: for kills spread over a restore, and on both
+// sides of its switch, recover itself is killed at each of its steps, and a second recover must
 // still end before or after. The number of steps is counted by the sweep and
 // printed; it is not chosen.
 package torture

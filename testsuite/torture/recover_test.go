@@ -1,49 +1,76 @@
 package torture
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
-// situation is a step of restore at which what recover finds is new: another
-// phase of the journal, or the other side of the switch.
+// maxSituations is in how many different states recover is swept.
+const maxSituations = 12
+
+// situation is a state that a killed restore leaves.
 type situation struct {
-	step    int
-	phase   string
+	step    int // that the restore was killed at
 	forward bool
 }
 
-// situations finds the first step of each phase.
+// situations kills a restore at some of its steps: evenly spread ones, and
+// those on both sides of the switch.
 func (p prepared) situations(t *testing.T, s sweep) []situation {
 	t.Helper()
-	var found []situation
-	for n := 1; n <= maxSteps; n++ {
-		p.reset(t)
-		killed, _ := p.kill(t, n, s.argv...)
-		if !killed {
-			p.rest(t)
-			return found
-		}
-		phase, there := p.journal(t)
-		if !there {
-			continue
-		}
-		var status struct{ Interrupted struct{ Forward bool } }
-		decode(t, p.must(t, "status", "--json"), &status)
-		now := situation{n, phase, status.Interrupted.Forward}
-		if last := len(found) - 1; last < 0 || found[last].phase != now.phase || found[last].forward != now.forward {
-			found = append(found, now)
-		}
-		p.recovered(t)
-		p.alone(t)
+	counted := filepath.Join(p.root, "count")
+	p.reset(t)
+	if r := p.forklift(t, []string{"FORKLIFT_FAILPOINT_COUNT=" + counted}, s.argv...); r.code != 0 {
+		t.Fatalf("count the steps: %v", r)
 	}
-	t.Fatalf("more than %d steps", maxSteps)
-	return nil
+	text, err := os.ReadFile(counted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.alone(t)
+	var found []situation
+	look := func(n int) *situation {
+		p.reset(t)
+		p.kill(t, n, s.argv...)
+		forward, there := p.interrupted(t)
+		if !there {
+			return nil
+		}
+		return &situation{n, forward}
+	}
+	// The switch is where forward turns true: found by halving.
+	before, after := 1, steps
+	for before+1 < after {
+		middle := (before + after) / 2
+		if at := look(middle); at != nil && !at.forward {
+			before = middle
+		} else {
+			after = middle
+		}
+	}
+	wanted := []int{before, after}
+	for i := range maxSituations - 2 {
+		wanted = append(wanted, 1+(i+1)*steps/(maxSituations-1))
+	}
+	slices.Sort(wanted)
+	for _, n := range slices.Compact(wanted) {
+		if at := look(n); at != nil {
+			found = append(found, *at)
+		}
+	}
+	return found
 }
 
-// TestRecoverKilledAtEveryStep kills restore in each of its phases, and then
-// recover at each of its steps.
+// TestRecoverKilledAtEveryStep kills restore at steps all over its course, and
+// then recover at each of its own steps.
 func TestRecoverKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
@@ -54,7 +81,7 @@ func TestRecoverKilledAtEveryStep(t *testing.T) {
 		t.Run(strconv.Itoa(at.step), func(t *testing.T) {
 			p.reset(t)
 			_, step := p.kill(t, at.step, s.argv...)
-			t.Logf("%s (journal: %s, forward: %v)", step, at.phase, at.forward)
+			t.Logf("%s (forward: %v)", step, at.forward)
 			p.alone(t)
 			inner := prepared{p.world, save(t, filepath.Join(p.root, "w"), filepath.Join(p.root, "copy"+strconv.Itoa(at.step)))}
 			bad, n := 0, 0

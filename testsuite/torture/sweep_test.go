@@ -1,7 +1,6 @@
 package torture
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -100,35 +99,21 @@ func (w *world) kill(t *testing.T, n int, argv ...string) (killed bool, step str
 	return r.killed, strings.ReplaceAll(lines[len(lines)-1], w.root, "")
 }
 
-// journal reads what is recorded of an operation that is under way: its
-// phase, and whether there is one.
-func (w *world) journal(t *testing.T) (phase string, there bool) {
+// journal reports whether an operation is recorded as being under way.
+func (w *world) journal(t *testing.T) bool {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(w.root, "w/home/data/forklift/worktrees/*/journal.json"))
 	if err != nil || len(names) > 1 {
 		t.Fatalf("journals: %v %v", names, err)
 	}
-	if len(names) == 0 {
-		return "", false
-	}
-	data, err := os.ReadFile(names[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var record struct {
-		Body struct {
-			Phase json.RawMessage
-		}
-	}
-	decode(t, string(data), &record)
-	return string(record.Body.Phase), true
+	return len(names) == 1
 }
 
 // interrupted checks what is said of a killed verb before recover: status
 // and `run` know about the journal. It gives the way that recover will go.
-func (w *world) interrupted(t *testing.T) (forward, there bool, phase string) {
+func (w *world) interrupted(t *testing.T) (forward, there bool) {
 	t.Helper()
-	phase, there = w.journal(t)
+	there = w.journal(t)
 	var status struct {
 		Interrupted *struct{ Forward bool }
 	}
@@ -137,20 +122,20 @@ func (w *world) interrupted(t *testing.T) (forward, there bool, phase string) {
 		t.Fatalf("status says interrupted: %v, a journal is there: %v", status.Interrupted != nil, there)
 	}
 	if !there {
-		return false, false, ""
+		return false, false
 	}
 	r := w.forklift(t, nil, "run", "--", "true")
 	if r.code != 6 || !strings.Contains(r.stderr, "forklift recover") {
 		t.Fatalf("run in an interrupted worktree, want exit code 6 and the remedy: %v", r)
 	}
-	return status.Interrupted.Forward, true, phase
+	return status.Interrupted.Forward, true
 }
 
 // settled checks a world after recover: exactly before or exactly after, as
 // recover said, and nothing left over.
 func (w *world) settled(t *testing.T, before, after state, direction string) {
 	t.Helper()
-	if _, there := w.journal(t); there {
+	if w.journal(t) {
 		t.Fatalf("the journal is still there")
 	}
 	got := w.describe(t)
@@ -240,9 +225,9 @@ func (p prepared) round(t *testing.T, s sweep, n int, before, after state) bool 
 		p.settled(t, before, after, "forward")
 		return false
 	}
-	forward, there, phase := p.interrupted(t)
+	forward, there := p.interrupted(t)
 	direction := p.recovered(t)
-	t.Logf("journal: %v %s, forward: %v, recovered: %s", there, phase, forward, direction)
+	t.Logf("journal: %v, forward: %v, recovered: %s", there, forward, direction)
 	if there && (direction == "forward") != forward {
 		t.Fatalf("status said forward: %v, recover went %s", forward, direction)
 	}
