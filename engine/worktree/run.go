@@ -22,7 +22,9 @@ type runner struct {
 	prober
 	now      int64           // the time that installed files get
 	ours     map[inode]bool  // staged files, which may be in place already
-	caseless bool            // see Stage
+	// twins are the paths, in the form that has no case, which several steps
+	// have in different cases, where the file system does not tell them apart.
+	twins map[string]bool
 	sync     map[string]bool // directories whose entries changed
 	files    []string        // files whose mode changed
 }
@@ -49,7 +51,7 @@ func (in *Install) Run(ctx context.Context) ([]Rescue, error) {
 	defer root.Close()
 	r := &runner{
 		Install: in, prober: prober{ctx, root, in.store}, now: in.clock.Now().UnixNano(),
-		ours: map[inode]bool{}, caseless: caseless(root), sync: map[string]bool{path.Join(in.staging, oldDir): true},
+		ours: map[inode]bool{}, twins: in.twins(root), sync: map[string]bool{path.Join(in.staging, oldDir): true},
 	}
 	for _, phase := range []func() error{r.staged, r.open, r.clear, r.place, r.modes, r.flush} {
 		if err := phase(); err != nil {
@@ -136,15 +138,31 @@ func (r *runner) restage(numbers []int) error {
 	return nil
 }
 
+// twins finds the steps whose paths only differ in case, if that does not
+// count here.
+func (in *Install) twins(root vfs.Root) map[string]bool {
+	if !caseless(root) {
+		return nil
+	}
+	seen, twins := map[string]bool{}, map[string]bool{}
+	for i := range in.steps {
+		key := foldPath(in.steps[i].Path)
+		if seen[key] {
+			twins[key] = true
+		}
+		seen[key] = true
+	}
+	return twins
+}
+
 // look describes a path; ok is false when nothing is there, which includes
-// that a directory on the way is none. Where case does not count, a name in
-// another case is not the path's.
+// that a directory on the way is none, or only the path's twin.
 func (r *runner) look(p string) (info vfs.Info, ok bool, err error) {
 	info, err = r.root.Lstat(p)
 	if absent(err) {
 		return info, false, nil
 	}
-	if err != nil || !r.caseless {
+	if err != nil || !r.twins[foldKey(r.twins, p)] {
 		return info, err == nil, err
 	}
 	list, err := r.root.ReadDir(parentOf(p))
@@ -157,6 +175,15 @@ func (r *runner) look(p string) (info vfs.Info, ok bool, err error) {
 		}
 	}
 	return info, false, nil
+}
+
+// foldKey is the key of a path among twins; where there are none it costs
+// nothing.
+func foldKey(twins map[string]bool, p string) string {
+	if len(twins) == 0 {
+		return ""
+	}
+	return foldPath(p)
 }
 
 // lookFor describes the path of a step that wants something. A directory that

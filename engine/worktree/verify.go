@@ -22,7 +22,7 @@ func (in *Install) Verify(ctx context.Context) error {
 		return fmt.Errorf("verify sources: %w", err)
 	}
 	defer root.Close()
-	r := &runner{Install: in, prober: prober{ctx, root, in.store}, caseless: caseless(root)}
+	r := &runner{Install: in, prober: prober{ctx, root, in.store}, twins: in.twins(root)}
 	var wrong []string
 	for n := range in.steps {
 		if err := ctx.Err(); err != nil {
