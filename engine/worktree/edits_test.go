@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"testing"
 
 	"forklift/storage"
@@ -22,6 +23,7 @@ type editor struct {
 	t     testing.TB
 	rng   *rand.Rand
 	m     *vfs.Mem
+	mu    sync.Mutex        // calls come from several goroutines
 	busy  bool              // his own calls do not wake him
 	wrote map[string]string // content to the path that it was written to
 	gone  map[string]bool   // contents that he removed or replaced himself
@@ -93,6 +95,8 @@ func TestNoEditIsLost(t *testing.T) {
 		saved := w.safety(m, top, sel("src"), nil, target)
 		e := &editor{t: t, rng: rng, m: m, wrote: map[string]string{}, gone: map[string]bool{}}
 		hooked := vfs.Hook(m, func(vfs.Call) error {
+			e.mu.Lock()
+			defer e.mu.Unlock()
 			if !e.busy && rng.IntN(12) == 0 {
 				e.edit()
 			}

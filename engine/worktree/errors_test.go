@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -16,15 +17,15 @@ import (
 // failing is a file system whose n-th call from now fails once with an error.
 type failing struct {
 	vfs.FS
-	n     int
-	calls int
+	n     int64
+	calls atomic.Int64 // the store writes from several goroutines
 	err   error
 }
 
 func failAt(base vfs.FS, n int, err error) *failing {
-	f := &failing{n: n, err: err}
+	f := &failing{n: int64(n), err: err}
 	f.FS = vfs.Hook(base, func(vfs.Call) error {
-		if f.calls++; f.calls == f.n {
+		if f.calls.Add(1) == f.n {
 			return f.err
 		}
 		return nil
@@ -33,7 +34,7 @@ func failAt(base vfs.FS, n int, err error) *failing {
 }
 
 // failed says that the call was reached.
-func (f *failing) failed() bool { return f.calls >= f.n }
+func (f *failing) failed() bool { return f.calls.Load() >= f.n }
 
 var causes = []error{syscall.EIO, syscall.ENOSPC, fs.ErrPermission}
 

@@ -20,13 +20,13 @@ const maxDisplacements = 16
 type runner struct {
 	*Install
 	prober
-	now      int64           // the time that installed files get
-	ours     map[inode]bool  // staged files, which may be in place already
+	now  int64          // the time that installed files get
+	ours map[inode]bool // staged files, which may be in place already
 	// twins are the paths, in the form that has no case, which several steps
 	// have in different cases, where the file system does not tell them apart.
 	twins map[string]bool
-	sync     map[string]bool // directories whose entries changed
-	files    []string        // files whose mode changed
+	sync  map[string]bool // directories whose entries changed
+	files []string        // files whose mode changed
 }
 
 type inode struct{ dev, ino uint64 }
