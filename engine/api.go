@@ -60,10 +60,11 @@ type CaptureResult struct {
 	Warnings    []string       `json:"warnings,omitempty"`
 }
 
-// Skipped is a path that a capture left out.
+// Skipped is a path that a capture left out. A path that is not UTF-8 is
+// quoted (see worktree.QuotePath), here and in FileChange.
 type Skipped struct {
 	Path   string `json:"path"`
-	Reason string `json:"reason"` // "repository", "socket", "fifo", "device"
+	Reason string `json:"reason"` // "repository", "socket", "fifo", "device", "reserved"
 }
 
 // RestoreOptions are the wishes for a restore.

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"forklift/engine/config"
+	"forklift/engine/worktree"
 	"forklift/storage"
 	"forklift/storage/progress"
 	"forklift/storage/vfs"
@@ -232,7 +233,7 @@ func (s *saver) skipped() []Skipped {
 	var list []Skipped
 	for _, e := range s.source.Omitted {
 		if e.Reason != "ignored" {
-			list = append(list, Skipped{Path: e.Path, Reason: e.Reason})
+			list = append(list, Skipped{Path: worktree.QuotePath(e.Path), Reason: e.Reason})
 		}
 	}
 	return list

@@ -39,7 +39,7 @@ func SeedCreate(ctx context.Context, host Host, dir string, opt SeedOptions) (*S
 	}
 	for _, f := range opt.SQL {
 		if info, err := host.FS.Lstat(f); err != nil {
-			return nil, &fault.Error{Op: "seed create", Path: f, Kind: fault.Usage, Err: err, Hint: "name plain SQL files that can be read"}
+			return nil, &fault.Error{Op: "seed create", Path: f, Kind: fault.NotFound, Err: err, Hint: "name plain SQL files that can be read"}
 		} else if info.IsDir() {
 			return nil, &fault.Error{Op: "seed create", Path: f, Kind: fault.Usage, Err: errors.New("is a directory"), Hint: "name plain SQL files"}
 		}

@@ -122,7 +122,7 @@ func (w *Worktree) statusFiles(ctx context.Context, res *StatusResult, pair *sto
 		return err
 	}
 	for _, c := range changes {
-		res.Files = append(res.Files, FileChange{Path: c.Path, Change: c.Change})
+		res.Files = append(res.Files, FileChange{Path: worktree.QuotePath(c.Path), Change: c.Change})
 	}
 	res.FileCount = count
 	return nil
