@@ -59,6 +59,9 @@ func (l localPostgres) Find(ctx context.Context) ([]Installation, error) {
 	used := -1
 	for i, in := range found {
 		out = append(out, Installation{Installation: in})
+		if i > 0 && found[0].Named {
+			continue // what the user named is used or refused
+		}
 		if in.Usable && (used < 0 || (in.Major == newDatabases && found[used].Major != newDatabases)) {
 			used = i
 		}

@@ -27,6 +27,7 @@ type Installation struct {
 	Major      int         `json:"major"`   // 17
 	Full       string      `json:"full"`    // what postgres -V says
 	Found      string      `json:"found"`   // where: "FORKLIFT_PG_BIN", "PATH", "embedded", ...
+	Named      bool        `json:"named"`   // by the user: it is used or refused, never passed over
 	Usable     bool        `json:"usable"`
 	Why        string      `json:"why,omitempty"`        // why it is not usable, or what to know about it
 	ShareDir   string      `json:"share_dir,omitempty"`  // holds extension/*.control; "" when not found
@@ -52,7 +53,7 @@ type candidate struct {
 func Find(ctx context.Context, opt Options) ([]Installation, error) {
 	var found []Installation
 	seen := map[string]bool{}
-	for _, c := range opt.candidates(ctx) {
+	for _, c := range append(opt.named(), opt.candidates(ctx)...) {
 		if err := ctx.Err(); err != nil {
 			return nil, &fault.Error{Op: "find postgres", Kind: fault.Canceled, Err: err}
 		}
@@ -61,6 +62,7 @@ func Find(ctx context.Context, opt Options) ([]Installation, error) {
 			continue
 		}
 		seen[inst.Bin] = true
+		inst.Named = c.explicit
 		inst.Extensions = opt.extensions(inst.ShareDir)
 		found = append(found, inst)
 	}
@@ -72,7 +74,11 @@ func Find(ctx context.Context, opt Options) ([]Installation, error) {
 func (o Options) choose(ctx context.Context, major int) (*Installation, error) {
 	var best *Installation
 	var refused []string
-	for _, c := range o.candidates(ctx) {
+	places := o.named()
+	if places == nil {
+		places = o.candidates(ctx)
+	}
+	for _, c := range places {
 		if best != nil && !c.explicit && best.Major == preferredMajor {
 			break
 		}

@@ -98,6 +98,18 @@ func TestFind(t *testing.T) {
 	}
 }
 
+func TestFindListsTheNamedOneFirst(t *testing.T) {
+	top := t.TempDir()
+	v16 := pretend(t, filepath.Join(top, "16"), "16.1", "postgres", "initdb")
+	v17 := pretend(t, filepath.Join(top, "17"), "17.1", "postgres", "initdb")
+	found, err := Find(t.Context(), pretended(map[string]string{"PATH": v17 + ":/bin", "FORKLIFT_PG_BIN": v16}))
+	must(t, err)
+	other := slices.IndexFunc(found, func(i Installation) bool { return i.Bin == v17 })
+	if found[0].Bin != v16 || !found[0].Named || other < 0 || found[other].Named {
+		t.Errorf("found %+v", found)
+	}
+}
+
 func TestFindTellsAboutRealOnes(t *testing.T) {
 	c := initialised(t)
 	found, err := Find(t.Context(), c.opt)

@@ -13,14 +13,19 @@ import (
 	"strings"
 )
 
-// candidates lists where PostgreSQL may be, in the order of preference.
-func (o Options) candidates(ctx context.Context) []candidate {
+// named is the place that the user named, if any.
+func (o Options) named() []candidate {
 	if o.Bin != "" {
 		return []candidate{{dir: o.Bin, found: "forklift.toml", explicit: true}}
 	}
 	if dir := o.getenv("FORKLIFT_PG_BIN"); dir != "" {
 		return []candidate{{dir: dir, found: "FORKLIFT_PG_BIN", explicit: true}}
 	}
+	return nil
+}
+
+// candidates lists where else PostgreSQL may be, in the order of preference.
+func (o Options) candidates(ctx context.Context) []candidate {
 	var list []candidate
 	add := func(found string, dirs ...string) {
 		for _, dir := range dirs {
