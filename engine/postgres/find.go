@@ -27,7 +27,7 @@ type Installation struct {
 	Major      int         `json:"major"`   // 17
 	Full       string      `json:"full"`    // what postgres -V says
 	Found      string      `json:"found"`   // where: "FORKLIFT_PG_BIN", "PATH", "embedded", ...
-	Named      bool        `json:"named"`   // by the user: it is used or refused, never passed over
+	Named      bool        `json:"-"`       // by the user: it is used or refused, never passed over
 	Usable     bool        `json:"usable"`
 	Why        string      `json:"why,omitempty"`        // why it is not usable, or what to know about it
 	ShareDir   string      `json:"share_dir,omitempty"`  // holds extension/*.control; "" when not found
