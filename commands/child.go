@@ -39,9 +39,11 @@ func (c child) run(ctx context.Context, env Env, w Worktree) (result RunResult, 
 		return result, err
 	}
 	defer func() {
-		// The command has ended, whatever became of the context.
-		if leaveErr := hold.Leave(context.WithoutCancel(ctx)); err == nil {
-			err = leaveErr
+		// The command has ended, whatever became of the context, and its
+		// exit code is the answer: a server that could not be stopped
+		// behind it is not the command's failure.
+		if leaveErr := hold.Leave(context.WithoutCancel(ctx)); leaveErr != nil {
+			result.Warnings = append(result.Warnings, "after the command: "+leaveErr.Error())
 		}
 	}()
 	cmd := exec.Command(path)
@@ -61,8 +63,6 @@ func (c child) run(ctx context.Context, env Env, w Worktree) (result RunResult, 
 	if err := cmd.Start(); err != nil {
 		return result, startFailure(c.argv[0], err)
 	}
-	// Not being able to record the process only makes a message less
-	// precise: the hold itself is the inherited file.
 	startedErr := hold.Started(cmd.Process.Pid)
 	waitErr := wait(ctx, cmd, signals, func() bool { return env.Foreground != nil && env.Foreground() })
 	result = RunResult{Argv: c.argv, Dir: c.dir, PID: cmd.Process.Pid}
@@ -74,7 +74,12 @@ func (c child) run(ctx context.Context, env Env, w Worktree) (result RunResult, 
 	if ctx.Err() != nil {
 		return result, ctx.Err()
 	}
-	return result, startedErr
+	if startedErr != nil {
+		// It only makes a message less precise: the hold itself is the
+		// inherited file.
+		result.Warnings = append(result.Warnings, startedErr.Error())
+	}
+	return result, nil
 }
 
 // wait passes signals on until the command has ended. A terminal delivers its

@@ -26,6 +26,8 @@ type DBShellRequest struct {
 type DBShellResult struct {
 	Program  string `json:"program"` // the psql that was used, or "forklift"
 	ExitCode int    `json:"exit_code"`
+
+	Warnings []string `json:"warnings,omitempty"` // about what is not the shell's
 }
 
 // ExitStatus is the code that the command line passes through.
@@ -66,7 +68,7 @@ func DBShell(ctx context.Context, env Env, req DBShellRequest) (DBShellResult, e
 			c.argv = append(c.argv, "-v", "ON_ERROR_STOP=1")
 		}
 		r, err := c.run(ctx, env, w)
-		return DBShellResult{Program: psql, ExitCode: r.ExitCode}, err
+		return DBShellResult{Program: psql, ExitCode: r.ExitCode, Warnings: r.Warnings}, err
 	})
 }
 
@@ -94,8 +96,8 @@ func ownShell(ctx context.Context, env Env, w Worktree, url, command string) (re
 		return result, err
 	}
 	defer func() {
-		if leaveErr := hold.Leave(context.WithoutCancel(ctx)); err == nil {
-			err = leaveErr
+		if leaveErr := hold.Leave(context.WithoutCancel(ctx)); leaveErr != nil {
+			result.Warnings = append(result.Warnings, "after the shell: "+leaveErr.Error())
 		}
 	}()
 	if err := hold.Started(os.Getpid()); err != nil {

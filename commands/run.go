@@ -35,6 +35,8 @@ type RunResult struct {
 	PID      int      `json:"pid"`
 	ExitCode int      `json:"exit_code"`        // its own; 128 + number for a signal
 	Signal   string   `json:"signal,omitempty"` // that ended it
+
+	Warnings []string `json:"warnings,omitempty"` // about what is not the command's
 }
 
 // ExitStatus is the code that the command line passes through.

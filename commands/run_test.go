@@ -3,6 +3,7 @@ package commands_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -80,6 +81,19 @@ func TestRunPassesEverythingThrough(t *testing.T) {
 	calls := e.Calls()
 	if !slices.Equal(calls[len(calls)-2:], []string{"started", "leave"}) {
 		t.Errorf("calls %v", calls)
+	}
+}
+
+// TestRunKeepsTheExitCode has failures behind the command: its code counts,
+// and they are warnings.
+func TestRunKeepsTheExitCode(t *testing.T) {
+	for _, call := range []string{"leave", "started"} {
+		e := &standin.Engine{Fail: map[string]error{call: errors.New("the server does not answer")}}
+		env, _, _ := runEnv(t, e, "report")
+		r, err := commands.Run(context.Background(), env, commands.RunRequest{Command: []string{os.Args[0]}})
+		if err != nil || r.ExitCode != 7 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "does not answer") {
+			t.Errorf("%s fails: %+v, %v; want exit code 7 and a warning", call, r, err)
+		}
 	}
 }
 

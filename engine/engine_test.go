@@ -126,6 +126,46 @@ func TestTheLastCommandStopsAnIdleServer(t *testing.T) {
 	}
 }
 
+// TestServerThatCannotBeAsked has a server that accepts no session of ours
+// (all are taken, our role was renamed): --disconnect stops it all the same,
+// nothing else does, and no state is out of reach.
+func TestServerThatCannotBeAsked(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	rows := w.state(wt)
+	w.mute = true
+	_, err := wt.Capture(ctx, CaptureOptions{Name: "two"})
+	wantKind(t, err, fault.Failed)
+	if !strings.Contains(fault.HintOf(err), "--disconnect") {
+		t.Fatalf("the hint is %q, want it to name --disconnect", fault.HintOf(err))
+	}
+	wantKind(t, wt.StopDatabase(ctx, WaitOptions{}), fault.Failed)
+	if st, err := wt.Status(ctx); err != nil || !st.Server.Pinned {
+		t.Fatalf("after a refused stop the server is %+v, %v, want it pinned as before", st.Server, err)
+	}
+	disconnect := WaitOptions{Disconnect: true}
+	res, err := wt.Capture(ctx, CaptureOptions{Name: "two", WaitOptions: disconnect})
+	must(t, err)
+	if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "too many clients") {
+		t.Fatalf("warnings are %q, want one that says why there are no row counts", res.Warnings)
+	}
+	_, err = wt.Restore(ctx, RestoreOptions{Ref: "one", WaitOptions: disconnect})
+	must(t, err)
+	_, err = wt.Restore(ctx, RestoreOptions{Ref: "two", WaitOptions: disconnect})
+	must(t, err)
+	if got := w.state(wt); got != rows {
+		t.Fatalf("restored\n%s\nwant\n%s", got, rows)
+	}
+	must(t, wt.StopDatabase(ctx, disconnect))
+	hold, err := wt.Enter(ctx, []string{"one"})
+	must(t, err)
+	must(t, hold.Leave(ctx))
+	if w.servers[wt.branch.ID] == nil {
+		t.Fatal("a server that may have clients was stopped behind the last command")
+	}
+}
+
 func TestWhileAJournalIsPresentOthersAreRefused(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)

@@ -27,6 +27,7 @@ type world struct {
 	clock   *clock.Fake
 	servers map[string]*fakeServer // by branch
 	broken  bool                   // servers do not start
+	mute    bool                   // servers accept no session of ours
 	boots   int
 }
 
@@ -192,15 +193,24 @@ type fakeDB struct {
 func (d *fakeDB) Kind() string                                      { return "fake" }
 func (d *fakeDB) Template(context.Context) (string, error)          { return "fake-1", nil }
 func (d *fakeDB) Load(context.Context, []string, string) error      { return nil }
-func (d *fakeDB) Settle(context.Context) error                      { return nil }
-func (d *fakeDB) Clients(context.Context) ([]Client, error)         { return nil, nil }
+func (d *fakeDB) Settle(context.Context) error                      { return d.answer() }
+func (d *fakeDB) Clients(context.Context) ([]Client, error)         { return nil, d.answer() }
 func (d *fakeDB) Warnings() []string                                { return nil }
 func (d *fakeDB) Remove(context.Context) error                      { return nil }
 func (d *fakeDB) CheckFacts(context.Context, json.RawMessage) error { return nil }
 
 func (d *fakeDB) Observe(context.Context) (Observation, error) {
-	return Observation{Counters: json.RawMessage(`{}`)}, nil
+	return Observation{Counters: json.RawMessage(`{}`)}, d.answer()
 }
+
+// answer is the error of a server that accepts no session.
+func (d *fakeDB) answer() error {
+	if d.world.mute {
+		return errors.New("too many clients already")
+	}
+	return nil
+}
+
 func (d *fakeDB) Changes(_, _ json.RawMessage) ([]TableChange, error) { return nil, nil }
 func (d *fakeDB) Facts(context.Context, Slot) (json.RawMessage, error) {
 	return json.RawMessage(`{"version":"1"}`), nil

@@ -30,7 +30,7 @@ type operation struct {
 	journald bool     // the journal is written
 	switched bool     // past the point of no return
 	running  bool     // the server runs on the selected slot
-	sessions int      // idle sessions that a stop cuts off
+	sessions int      // sessions of clients that a stop cuts off
 	began    time.Time
 	awayFrom time.Time
 	away     time.Duration
@@ -103,18 +103,26 @@ func (op *operation) look(ctx context.Context, verb string, opt WaitOptions) err
 }
 
 // refuseClients fails while a client has a transaction open, unless they may
-// be cut off; it counts the idle sessions.
-func (w *Worktree) refuseClients(ctx context.Context, verb string, disconnect bool) (idle int, err error) {
+// be cut off; it counts the sessions that a stop ends. A server that cannot be
+// asked (every connection is taken, our role was renamed) may have such
+// clients too; with disconnect that does not matter.
+func (w *Worktree) refuseClients(ctx context.Context, verb string, disconnect bool) (sessions int, err error) {
 	clients, err := w.db.Clients(ctx)
-	if err != nil {
-		return 0, err
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return 0, canceled(ctx)
+	case err != nil && disconnect:
+		return 0, nil
+	case err != nil:
+		return 0, &fault.Error{Op: verb, Path: w.rec.Path, Kind: fault.KindOf(err),
+			Err:  fmt.Errorf("the server does not tell which clients have transactions open: %w", err),
+			Hint: "give --disconnect to stop it whoever is connected; what is not committed is rolled back"}
 	}
 	e := &fault.Error{Op: verb, Path: w.rec.Path, Kind: fault.Busy,
 		Err:  errors.New("clients have transactions open"),
 		Hint: "let them finish, or give --disconnect to roll them back"}
 	for _, c := range clients {
 		if !c.Busy {
-			idle++
 			continue
 		}
 		e.Items = append(e.Items, fmt.Sprintf("server process %d: %s (user %s, database %s): %s, since %s",

@@ -72,17 +72,20 @@ func (s *saver) close() {
 	_ = s.root.Close()
 }
 
-// hot is the pass while the server runs.
+// hot is the pass while the server runs. A server that cannot be asked is
+// captured all the same: what counts is what the pass at rest finds.
 func (s *saver) hot(ctx context.Context) error {
 	progress.Report(ctx, progress.Event{Phase: "read database"})
-	if err := s.w.db.Settle(ctx); err != nil {
-		return err
+	err := s.w.db.Settle(ctx)
+	if err == nil {
+		s.seen, err = s.w.db.Observe(ctx)
 	}
-	seen, err := s.w.db.Observe(ctx)
+	if ctx.Err() != nil {
+		return canceled(ctx)
+	}
 	if err != nil {
-		return err
+		s.warnings = append(s.warnings, "the server could not be asked about its tables, so this checkpoint has no row counts: "+err.Error())
 	}
-	s.seen = seen
 	if err := s.scanData(ctx, true); err != nil {
 		return err
 	}
@@ -95,7 +98,7 @@ func (s *saver) cold(ctx context.Context) error {
 	if err := s.scanData(ctx, false); err != nil {
 		return err
 	}
-	s.warnings = s.w.db.Warnings()
+	s.warnings = append(s.warnings, s.w.db.Warnings()...)
 	if err := s.scanSource(ctx); err != nil {
 		return err
 	}

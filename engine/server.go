@@ -47,7 +47,8 @@ func (w *Worktree) startLocked(ctx context.Context, slot Slot) (started bool, er
 	switch st.State {
 	case Running:
 		if st.Slot == slot {
-			return false, nil
+			// It may still be starting, or recovering from a crash.
+			return false, w.db.Start(ctx, slot)
 		}
 		return false, &fault.Error{Op: "start database", Path: w.branch.SlotDir(slot), Kind: fault.Busy,
 			Err: errors.New("the server runs on the other slot"), Hint: "run `forklift db stop`, then try again"}
@@ -104,9 +105,10 @@ func (w *Worktree) stopIdle(ctx context.Context) error {
 	if err != nil || st.State != Running {
 		return err
 	}
+	// One that cannot be asked may have clients: it stays.
 	clients, err := w.db.Clients(ctx)
 	if err != nil || len(clients) > 0 {
-		return err
+		return nil
 	}
 	return w.stopObserved(ctx, st.Slot)
 }
@@ -165,9 +167,6 @@ func (w *Worktree) StopDatabase(ctx context.Context, opt WaitOptions) error {
 		return err
 	}
 	defer unlockServer()
-	if err := w.removeRecord(pinFile); err != nil {
-		return err
-	}
 	slot, err := w.selectedSlot()
 	if err != nil {
 		return err
@@ -180,12 +179,15 @@ func (w *Worktree) StopDatabase(ctx context.Context, opt WaitOptions) error {
 	case Foreign:
 		return w.foreign("db stop", slot)
 	case Running:
+		// A stop that is refused leaves the server pinned.
 		if _, err := w.refuseClients(ctx, "db stop", opt.Disconnect); err != nil {
 			return err
 		}
-		return w.stopObserved(ctx, st.Slot)
 	}
-	return nil
+	if err := w.removeRecord(pinFile); err != nil || st.State != Running {
+		return err
+	}
+	return w.stopObserved(ctx, st.Slot)
 }
 
 // serverInfo describes the server of the selected slot.

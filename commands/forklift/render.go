@@ -25,7 +25,7 @@ func render[R any](f func(*printer, *R)) renderer {
 var renderers = map[string]renderer{
 	"setup":            render(renderSetup),
 	"trust":            render(renderTrust),
-	"run":              render(func(*printer, *commands.RunResult) {}),
+	"run":              render(func(p *printer, r *commands.RunResult) { p.warnings = append(p.warnings, r.Warnings...) }),
 	"teardown":         render(renderTeardown),
 	"seed create":      render(renderSeed),
 	"seed list":        render(renderSeeds),
@@ -43,7 +43,7 @@ var renderers = map[string]renderer{
 	"db start":         render(renderServer),
 	"db stop":          render(func(p *printer, _ *commands.DBStopResult) { p.line("The server is stopped.") }),
 	"db url":           render(func(p *printer, r *commands.DBURLResult) { p.line("%s", r.URL) }),
-	"db shell":         render(func(*printer, *commands.DBShellResult) {}),
+	"db shell":         render(func(p *printer, r *commands.DBShellResult) { p.warnings = append(p.warnings, r.Warnings...) }),
 	"postgres list":    render(renderInstallations),
 	"postgres install": render(renderInstall),
 	"version":          render(renderVersion),

@@ -18,7 +18,7 @@ func renderCapture(p *printer, r *commands.CaptureResult) {
 	p.row("stored", "%s more, %s read", formatBytes(r.AddedBytes), formatBytes(r.ReadBytes))
 	p.row("time", "%s", wallText(r.WallMs, r.AwayMs))
 	if r.Sessions > 0 {
-		p.row("sessions", "%s cut off", plural(r.Sessions, "idle session was", "idle sessions were"))
+		p.row("sessions", "%s cut off", plural(r.Sessions, "session was", "sessions were"))
 	}
 	for _, s := range r.Skipped {
 		p.row("skipped", "%s (%s)", plain(s.Path), plain(s.Reason))

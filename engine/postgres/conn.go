@@ -23,6 +23,7 @@ const (
 	codeDuplicateDB    = "42P04"
 	codeDuplicate      = "42710" // duplicate_object: a role
 	codeInUse          = "55006" // object_in_use: a database or role of this session
+	codeCannotConnect  = "57P03" // starting up or shutting down
 	codeDiskFull       = "53100"
 	codeNotAllowedConn = "55000" // object_not_in_prerequisite_state: datallowconn is off
 )

@@ -55,6 +55,25 @@ func TestServerIsKilled(t *testing.T) {
 	}
 }
 
+// TestBackendIsKilled has a server that starts over because a backend of it
+// crashed; its pid file says ready meanwhile. A start waits for it.
+func TestBackendIsKilled(t *testing.T) {
+	c := started(t)
+	sql(t, c, "CREATE TABLE t AS SELECT generate_series(1, 20000) AS n")
+	witness, err := c.connect(t.Context(), "")
+	must(t, err)
+	defer witness.close()
+	victim, err := c.connect(t.Context(), "")
+	must(t, err)
+	defer victim.close()
+	kill(t, int(victim.PgConn().PID()))
+	eventually(t, "the server ends its other sessions", func() bool { return witness.exec(t.Context(), "SELECT 1") != nil })
+	must(t, c.Start(t.Context(), engine.SlotA))
+	if got := value(t, c, "SELECT count(*)::text FROM public.t"); got != "20000" {
+		t.Fatalf("%s rows survived, want 20000", got)
+	}
+}
+
 // TestStalePIDs starts servers over pid files that PostgreSQL itself refuses:
 // their pid lives, but is another process's or a zombie's.
 func TestStalePIDs(t *testing.T) {

@@ -84,12 +84,14 @@ func (c *cluster) observedFile(slot engine.Slot) string {
 	return c.runFile("observed-" + string(slot) + ".json")
 }
 
-// databaseFactsSQL works on 17 and later; 16 calls a column otherwise.
+// databaseFactsSQL works on 17 and later; 16 calls a column otherwise. A
+// connection limit of -2 is a database whose DROP was interrupted: nobody can
+// connect to it.
 const databaseFactsSQL = `
 SELECT oid, datname, pg_catalog.pg_encoding_to_char(encoding),
        CASE datlocprovider WHEN 'b' THEN 'builtin' WHEN 'c' THEN 'libc' WHEN 'i' THEN 'icu' ELSE datlocprovider::text END,
        coalesce(datlocale, datcollate), coalesce(datcollversion, ''), coalesce(pg_catalog.pg_database_collation_actual_version(oid), '')
-FROM pg_catalog.pg_database WHERE datallowconn AND NOT datistemplate ORDER BY datname`
+FROM pg_catalog.pg_database WHERE datallowconn AND datconnlimit <> -2 AND NOT datistemplate ORDER BY datname`
 
 // observeCluster asks what is the same in every session.
 func observeCluster(ctx context.Context, conn *session) (*observed, error) {

@@ -152,6 +152,17 @@ func TestObserveAndChanges(t *testing.T) {
 	}
 }
 
+// TestObservePassesInvalidDatabases has a database whose DROP was interrupted.
+func TestObservePassesInvalidDatabases(t *testing.T) {
+	c := started(t)
+	sql(t, c, "CREATE DATABASE torn", "UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'torn'", "CREATE TABLE t (n int)")
+	o, err := c.Observe(t.Context())
+	must(t, err)
+	if text := string(o.Tables); !strings.Contains(text, `"public.t"`) || strings.Contains(text, `"torn"`) {
+		t.Errorf("observed %s, want the table t, and nothing of the database torn", text)
+	}
+}
+
 func TestClients(t *testing.T) {
 	c := started(t)
 	ctx := t.Context()

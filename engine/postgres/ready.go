@@ -16,6 +16,8 @@ import (
 	"forklift/storage/failpoint"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // awaitReady waits until a server that we started accepts connections.
@@ -95,9 +97,28 @@ func (c *cluster) awaitRunning(ctx context.Context, s sight) error {
 	}
 	if _, err := os.Stat(filepath.Join(s.rec.Socket, socketFile)); err != nil {
 		return &fault.Error{Op: "use database server", Path: s.rec.Socket, Err: fmt.Errorf("it runs, but its socket is gone: %w", err),
-			Hint: "Run `forklift db stop`, then start it again."}
+			Hint: "Run `forklift db stop --disconnect`, then start it again."}
 	}
-	return nil
+	return c.awaitAccepting(ctx)
+}
+
+// awaitAccepting waits until a running server lets sessions in. After the
+// crash of a backend it starts over, and its pid file says ready all along.
+func (c *cluster) awaitAccepting(ctx context.Context) error {
+	err := poll(ctx, recoverTimeout, func() (bool, error) {
+		conn, err := c.connect(ctx, "")
+		if err == nil {
+			conn.close()
+			return true, nil
+		}
+		// Any other refusal comes from one that is up.
+		var pg *pgconn.PgError
+		return !errors.As(err, &pg) || pg.Code != codeCannotConnect, nil
+	})
+	if errors.Is(err, errWaited) {
+		return &fault.Error{Op: "wait for database server", Path: c.branch.Dir, Err: fmt.Errorf("it still recovers after %s", recoverTimeout)}
+	}
+	return err
 }
 
 // fatalLine is a line of the log that says why the server ended.
