@@ -3,16 +3,15 @@ package commands
 import (
 	"context"
 	"time"
-
-	"forklift/engine"
 )
 
 // completeWithin is how long a completion may take: a shell waits for it.
 const completeWithin = 2 * time.Second
 
 // Complete lists what can stand in a field whose tag complete says what:
-// "checkpoint", "worktree", "seed" or "command". Whatever goes wrong, there
-// is just nothing to offer. "file" and "path" are for the front.
+// "checkpoint" (those of other worktrees as WORKTREE:NAME), "seed" or
+// "command". Whatever goes wrong, there is just nothing to offer. "file" and
+// "path" are for the front.
 func Complete(ctx context.Context, env Env, what string) []string {
 	ctx, cancel := context.WithTimeout(ctx, completeWithin)
 	defer cancel()
@@ -25,26 +24,15 @@ func Complete(ctx context.Context, env Env, what string) []string {
 				names = append(names, s.Name)
 			}
 		}
-	case "checkpoint", "command", "worktree":
+	case "checkpoint":
 		names, _ = inWorktree(ctx, env, func(w Worktree) ([]string, error) {
-			return completeIn(ctx, w, what)
+			return w.Names(ctx)
+		})
+	case "command":
+		names, _ = inWorktree(ctx, env, func(w Worktree) ([]string, error) {
+			settings, err := w.Settings(ctx)
+			return sortedKeys(settings.Commands), err
 		})
 	}
 	return names
-}
-
-func completeIn(ctx context.Context, w Worktree, what string) ([]string, error) {
-	switch what {
-	case "checkpoint":
-		return w.Names(ctx)
-	case "command":
-		settings, err := w.Settings(ctx)
-		return sortedKeys(settings.Commands), err
-	}
-	rows, err := w.List(ctx, engine.ListOptions{Project: true})
-	names := map[string]bool{w.Info().Name: true}
-	for _, row := range rows {
-		names[row.Worktree] = true
-	}
-	return sortedKeys(names), err
 }

@@ -235,7 +235,7 @@ func TestShellIsPsqlIfThereIsOne(t *testing.T) {
 func TestComplete(t *testing.T) {
 	e := &standin.Engine{Settings: commands.Settings{Commands: map[string][]string{"b": nil, "a": nil}}}
 	for what, want := range map[string][]string{
-		"checkpoint": {"before-migration", "after", "other:after"}, "worktree": {"invoices", "other"},
+		"checkpoint": {"before-migration", "after", "other:after"},
 		"command": {"a", "b"}, "seed": {"demo", "empty"}, "planet": nil,
 	} {
 		if got := commands.Complete(context.Background(), newEnv(t, e), what); !slices.Equal(got, want) {

@@ -124,7 +124,7 @@ func (a *app) env() (commands.Env, error) {
 	if a.term.in && a.term.err && !a.json {
 		env.Confirm = a.confirm
 	}
-	if a.term.in && a.term.out {
+	if a.term.in && a.term.out && !a.json {
 		env.Lines = func() commands.LineReader { return newLineEditor(a.in, a.out) }
 	}
 	return env, nil
