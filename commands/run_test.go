@@ -236,7 +236,7 @@ func TestComplete(t *testing.T) {
 	e := &standin.Engine{Settings: commands.Settings{Commands: map[string][]string{"b": nil, "a": nil}}}
 	for what, want := range map[string][]string{
 		"checkpoint": {"before-migration", "after", "other:after"},
-		"command": {"a", "b"}, "seed": {"demo", "empty"}, "planet": nil,
+		"command":    {"a", "b"}, "seed": {"demo", "empty"}, "planet": nil,
 	} {
 		if got := commands.Complete(context.Background(), newEnv(t, e), what); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", what, got, want)
