@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -111,11 +113,10 @@ func TestUnreadableFileFailsByName(t *testing.T) {
 
 // hooked runs do once, at the first call that match picks.
 func hooked(fsys vfs.FS, match func(vfs.Call) bool, do func()) vfs.FS {
-	done := false
+	var once sync.Once
 	return vfs.Hook(fsys, func(c vfs.Call) error {
-		if !done && match(c) {
-			done = true
-			do()
+		if match(c) {
+			once.Do(do)
 		}
 		return nil
 	})
@@ -141,11 +142,10 @@ func TestFileThatNeverHoldsStill(t *testing.T) {
 	l := newMemLab(t)
 	l.write("tree/f", []byte("start"))
 	l.write("tree/g", []byte("other"))
-	n := 0
+	var n atomic.Int64
 	restless := vfs.Hook(l.fs, func(c vfs.Call) error {
 		if c.Op == vfs.OpRead && strings.HasSuffix(c.Name, "/f") {
-			n++
-			l.write("tree/f", fmt.Append(nil, n))
+			l.write("tree/f", fmt.Append(nil, n.Add(1)))
 		}
 		return nil
 	})
@@ -315,9 +315,9 @@ func TestCanceledScan(t *testing.T) {
 		l.write(fmt.Sprintf("tree/%d/f", i), make([]byte, 100_000))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	n := 0
+	var n atomic.Int64
 	fsys := vfs.Hook(l.fs, func(c vfs.Call) error {
-		if n++; n == 60 {
+		if n.Add(1) == 60 {
 			cancel()
 		}
 		return nil
