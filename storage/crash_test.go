@@ -202,6 +202,31 @@ func TestErrorAtEveryCall(t *testing.T) {
 	t.Logf("%d failures: before or after", calls)
 }
 
+// An error while something is read is told, and nothing is published.
+func TestReadErrorAtManyCalls(t *testing.T) {
+	r := seeded(t)
+	prepared, first, second := crashLab(t, r)
+	reads := func(c vfs.Call) bool { return !c.Op.Changes() }
+	tried := 0
+	for n := 1; ; n += 1 + r.IntN(5) {
+		m := prepared.CrashClone(vfs.CrashOptions{KeepUnsynced: 1})
+		in := vfs.Inject(m, vfs.Rule{Match: reads, Nth: n, Err: syscall.EIO})
+		err := publish(in, secondPair, "second")
+		if len(in.Failed()) == 0 {
+			break
+		}
+		tried++
+		there := holds(t, m, first, second)
+		if (err == nil) != there {
+			t.Fatalf("%v fails: published %v, but the capture says %v", in.Failed(), there, err)
+		}
+		if err != nil && !errors.Is(err, syscall.EIO) {
+			t.Errorf("%v fails: %v hides the cause", in.Failed(), err)
+		}
+	}
+	t.Logf("%d failures", tried)
+}
+
 // checkFailure wants errors to say what a user needs.
 func checkFailure(t *testing.T, n int, err, cause error) {
 	t.Helper()

@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"forklift/storage/failpoint"
 	"forklift/storage/vfs"
@@ -66,7 +65,7 @@ func (s *Store) extract(w *filler, root vfs.Root, files []ExtractFile) error {
 			dir.use()
 		}
 		dir.use()
-		o := &outFile{dir: dir, name: f.Name[strings.LastIndexByte(f.Name, '/')+1:], path: f.Name, entry: &f.Entry,
+		o := &outFile{dir: dir, name: baseName(f.Name), path: f.Name, entry: &f.Entry,
 			create: true, perm: fs.FileMode(0o600)}
 		err := w.begin(o)
 		if err == nil {

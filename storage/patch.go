@@ -345,7 +345,7 @@ func (p *patcher) fill() error {
 // fillFile gives one file to the filler.
 func (p *patcher) fillFile(w *filler, dir *openDir, f *filePlan) error {
 	e := f.entry
-	o := &outFile{dir: dir, name: e.Path[strings.LastIndexByte(e.Path, '/')+1:], path: e.Path, entry: e,
+	o := &outFile{dir: dir, name: baseName(e.Path), path: e.Path, entry: e,
 		create: !f.exists, exact: true, perm: fs.FileMode(e.Mode) | 0o600}
 	known := false
 	if f.exists {

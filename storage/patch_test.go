@@ -178,6 +178,45 @@ func TestPatchReportsErrorsByName(t *testing.T) {
 	}
 }
 
+// More than a batch, and the same page many times.
+func TestPatchOfManyEqualPages(t *testing.T) {
+	l := newLab(t, vfs.OS(), t.TempDir())
+	l.write("tree/zeros", nil)
+	f, err := l.fs.OpenFile(l.path("tree/zeros"), os.O_WRONLY, 0)
+	l.ok(err)
+	l.ok(f.Truncate(2*batchBytes + 5))
+	l.ok(f.Close())
+	for i := range batchFiles + 10 {
+		l.write(fmt.Sprintf("tree/many/%d", i), []byte("the same"))
+	}
+	tree := l.capture("tree", Rules{Unit: Pages}, nil)
+	l.mkdir("out")
+	stats := l.patch("out", tree.Manifest, PatchOptions{})
+	if stats.Files != batchFiles+11 || stats.WrittenBytes != tree.Stats.Bytes {
+		t.Errorf("%+v", stats)
+	}
+	same(t, "out", l.tree("out"), l.tree("tree"))
+}
+
+// What a capture left out, and all below it, is left alone.
+func TestPatchLeavesOmittedPathsAlone(t *testing.T) {
+	l := newMemLab(t)
+	for _, name := range []string{"a", "nested/.git/config", "nested/deep/file", "z"} {
+		l.write("tree/"+name, []byte(name))
+	}
+	tree := l.capture("tree", Rules{Unit: Pages, Filter: func(p string, _ vfs.Info) Decision {
+		if p == "nested" {
+			return Decision{Action: Omit, Reason: "repository"}
+		}
+		return Decision{}
+	}}, nil)
+	before := l.tree("tree")
+	l.write("tree/new", nil)
+	l.ok(l.fs.Remove(l.path("tree/z")))
+	l.patch("tree", tree.Manifest, PatchOptions{})
+	same(t, "tree", l.tree("tree"), before)
+}
+
 func TestExtract(t *testing.T) {
 	l := newMemLab(t)
 	base := patchLab(t, l, seeded(t))

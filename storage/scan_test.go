@@ -259,6 +259,36 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// After a patch the next scan reads only what the patch cannot vouch for, and
+// what was touched since.
+func TestRemember(t *testing.T) {
+	l := newMemLab(t)
+	r := seeded(t)
+	for i := range 20 {
+		l.write(fmt.Sprintf("tree/d%d/f%d", i%3, i), noise(r, i*4000))
+	}
+	rules := Rules{Unit: Pages}
+	tree := l.capture("tree", rules, nil)
+	l.mkdir("slot")
+	l.patch("slot", tree.Manifest, PatchOptions{})
+	m, err := l.s.Remember(t.Context(), l.root("slot"), tree.Manifest, Pages, map[string]bool{"d1/f7": true})
+	l.ok(err)
+	got := l.capture("slot", rules, m)
+	if got.Manifest != tree.Manifest || got.Stats.ReadFiles != 1 {
+		t.Errorf("%d files were read", got.Stats.ReadFiles)
+	}
+	l.ok(l.s.SaveMemory("/lab/memory", "boot", m))
+	l.poke("slot/d2/f8", 5, []byte("new"))
+	got = l.capture("slot", rules, l.s.LoadMemory("/lab/memory", "boot"))
+	if fresh := l.capture("slot", rules, nil); got.Manifest != fresh.Manifest || got.Stats.ReadFiles != 2 {
+		t.Errorf("%d files were read, manifest %s, not %s", got.Stats.ReadFiles, got.Manifest, fresh.Manifest)
+	}
+	l.write("slot/d2/f8", nil)
+	if _, err := l.s.Remember(t.Context(), l.root("slot"), tree.Manifest, Pages, nil); fault.KindOf(err) != fault.Corrupt {
+		t.Errorf("another tree was remembered: %v", err)
+	}
+}
+
 func TestMemoryOfAnAbortedWriterIsIgnored(t *testing.T) {
 	l := newMemLab(t)
 	l.write("tree/f", []byte("content"))

@@ -144,8 +144,8 @@ func TestIndexesAreMerged(t *testing.T) {
 	l.ok(err)
 	defer old.Close()
 	var trees []*Tree
-	for i := range 60 {
-		l.write(fmt.Sprintf("tree/f%02d", i), noise(r, 1+r.IntN(100_000)))
+	for i := range maxOpenPacks + 6 {
+		l.write(fmt.Sprintf("tree/f%02d", i), noise(r, 1+r.IntN(50_000)))
 		trees = append(trees, l.capture("tree", Rules{Unit: Pages}, nil))
 		if n := len(l.files("store/index")); n > 8 {
 			t.Fatalf("%d index files after %d captures", n, i+1)
@@ -157,7 +157,7 @@ func TestIndexesAreMerged(t *testing.T) {
 		}
 	}
 	report, err := l.s.Check(t.Context(), true)
-	if err != nil || len(report.Problems) > 0 || report.Packs != 60 {
+	if err != nil || len(report.Problems) > 0 || report.Packs != maxOpenPacks+6 {
 		t.Errorf("%+v %v", report, err)
 	}
 	l.mkdir("out")

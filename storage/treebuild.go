@@ -3,6 +3,7 @@ package storage
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"forklift/storage/internal/pack"
 )
@@ -72,6 +73,9 @@ func parentPath(path string) string {
 	}
 	return "."
 }
+
+// baseName is the last element of a path.
+func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // treeBuilder makes the nodes of a manifest from entries in order.
 type treeBuilder struct {
