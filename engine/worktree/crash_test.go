@@ -26,21 +26,7 @@ func (i *interrupted) recoverOnce(m *vfs.Mem, back bool) error {
 	if !i.switched {
 		return RemoveStaging(ctx, m, top, operation)
 	}
-	opt := i.options(m, top, i.saved, i.target)
-	if back {
-		opt.Saved, opt.Target = i.target, i.saved
-	}
-	opt.Switched, opt.Back = true, back
-	in, err := OpenInstall(ctx, m, top, i.store, i.clock, operation, back)
-	if err != nil {
-		return err
-	}
-	if in == nil {
-		if in, err = Stage(ctx, opt); err != nil {
-			return err
-		}
-	}
-	rescued, err := in.Run(ctx)
+	in, rescued, err := i.again(m, back)
 	if err != nil {
 		return err
 	}
@@ -48,6 +34,25 @@ func (i *interrupted) recoverOnce(m *vfs.Mem, back bool) error {
 		i.t.Fatalf("nobody edited anything, but %v was rescued", rescued)
 	}
 	return errors.Join(in.Verify(ctx), in.Remove(ctx))
+}
+
+// again finds or makes the install that ends the restore, and runs it.
+func (i *interrupted) again(m *vfs.Mem, back bool) (*Install, []Rescue, error) {
+	ctx := context.Background()
+	opt := i.options(m, top, i.saved, i.target)
+	if back {
+		opt.Saved, opt.Target = i.target, i.saved
+	}
+	opt.Switched, opt.Back = true, back
+	in, err := OpenInstall(ctx, m, top, i.store, i.clock, operation, back)
+	if err == nil && in == nil {
+		in, err = Stage(ctx, opt)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	rescued, err := in.Run(ctx)
+	return in, rescued, err
 }
 
 // end recovers until it is through: at first cut off again, then not.
@@ -87,7 +92,7 @@ func (i *interrupted) end(m *vfs.Mem, rng *rand.Rand) {
 func TestPowerCutAtEveryCall(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	rounds := 12
+	rounds := 30
 	if testing.Short() {
 		rounds = 3
 	}

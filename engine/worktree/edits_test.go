@@ -24,15 +24,12 @@ type editor struct {
 	rng   *rand.Rand
 	m     *vfs.Mem
 	mu    sync.Mutex        // calls come from several goroutines
-	busy  bool              // his own calls do not wake him
 	wrote map[string]string // content to the path that it was written to
 	gone  map[string]bool   // contents that he removed or replaced himself
 }
 
 // edit does one thing.
 func (e *editor) edit() {
-	e.busy = true
-	defer func() { e.busy = false }()
 	dir := top + "/src"
 	for range e.rng.IntN(3) {
 		next := path.Join(dir, names[e.rng.IntN(len(names))])
@@ -75,54 +72,73 @@ func (e *editor) content(p string) string {
 	return text
 }
 
+// errKilled is what every call fails with once the process was killed.
+var errKilled = errors.New("killed")
+
 // TestNoEditIsLost lets somebody edit all through the restores of random
-// trees. Each content that he wrote and did not replace himself must be in
-// the worktree or among the rescued files, at its path.
+// trees, many of which are killed somewhere, edited further, and recovered
+// forward or back. Each content that he wrote and did not replace himself must
+// be in the worktree or among the rescued files, at its path.
 func TestNoEditIsLost(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	rounds := 150
+	rounds := 300
 	if testing.Short() {
 		rounds = 30
 	}
-	edits, rescues, refused := 0, 0, 0
+	edits, rescues, refused, killed := 0, 0, 0, 0
 	for round := range rounds {
 		rng := rand.New(rand.NewPCG(seed, uint64(round)))
 		w := newWorld(t)
 		a := randomTree(rng, "src", 2)
-		target := w.checkpoint(mutate(rng, a), sel("src"))
+		i := &interrupted{world: w, target: w.checkpoint(mutate(rng, a), sel("src"))}
 		m := w.memory(a)
-		saved := w.safety(m, top, sel("src"), nil, target)
+		i.saved = w.safety(m, top, sel("src"), nil, i.target)
 		e := &editor{t: t, rng: rng, m: m, wrote: map[string]string{}, gone: map[string]bool{}}
+		calls, killAt := 0, 1_000_000
+		if rng.IntN(5) == 0 {
+			killAt = rng.IntN(100)
+		}
 		hooked := vfs.Hook(m, func(vfs.Call) error {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			if !e.busy && rng.IntN(12) == 0 {
+			if calls++; calls > killAt {
+				return errKilled
+			}
+			if rng.IntN(12) == 0 {
 				e.edit()
 			}
 			return nil
 		})
-		in, err := Stage(context.Background(), w.options(hooked, top, saved, target))
-		var list []Rescue
-		if err != nil {
-			if len(fault.ItemsOf(err)) == 0 {
-				t.Fatalf("refused without a name: %v", err)
-			}
-			refused++
-		} else {
+		in, err := Stage(context.Background(), w.options(hooked, top, i.saved, i.target))
+		i.switched = err == nil
+		if err == nil {
+			killAt = calls + rng.IntN(80)
 			_, err = in.Run(context.Background())
+		}
+		if err != nil && !errors.Is(err, errKilled) && (i.switched || len(fault.ItemsOf(err)) == 0) {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		var list []Rescue
+		switch {
+		case !i.switched:
+			refused++
+			check(t, RemoveStaging(context.Background(), m, top, operation))
+		default:
+			if err != nil {
+				killed++
+			}
+			for range rng.IntN(3) {
+				e.edit()
+			}
+			in, list, err = i.again(m, err != nil && rng.IntN(2) == 0)
 			check(t, err)
-			e.busy = true
-			list, err = in.Run(context.Background()) // as recover would, in peace
-			check(t, err)
+			checkRescues(t, w, m, in, list)
 		}
 		edits, rescues = edits+len(e.wrote), rescues+len(list)
 		e.find(list)
-		if in != nil && err == nil {
-			checkRescues(t, w, m, in, list)
-		}
 	}
-	t.Logf("%d edits, %d rescued, %d of %d restores refused", edits, rescues, refused, rounds)
+	t.Logf("%d edits, %d rescued; of %d restores %d were killed and recovered, %d ended before the switch", edits, rescues, rounds, killed, refused)
 }
 
 // find looks for everything that was written.
