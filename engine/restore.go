@@ -163,7 +163,8 @@ func (r *restoring) next() selection {
 	return s
 }
 
-// patch makes the idle slot the target's database.
+// patch makes the idle slot the target's database, flushed, while the server
+// still runs on the other one.
 func (r *restoring) patch(ctx context.Context) error {
 	if r.filesOnly() {
 		return nil
@@ -177,7 +178,7 @@ func (r *restoring) patch(ctx context.Context) error {
 	if r.opt.Verify {
 		verify = 1
 	}
-	r.result.PatchedBytes, err = r.w.patchSlot(ctx, r.j.ToSlot, r.data.Trees, verify)
+	r.result.PatchedBytes, err = r.w.fillSlot(ctx, r.j.ToSlot, r.data.Trees, verify)
 	return err
 }
 
@@ -292,49 +293,27 @@ func (r *restoring) keepDiscarded() error {
 	return durable.Rename(r.w.fs, from, kept)
 }
 
-// flush makes the patched slot, the slot that was left and their records
-// durable. After it everything that the switch needs is on disk.
+// flush makes the slot that was left durable, and records what it holds. What
+// was patched, saved and staged is durable already: after it everything that
+// the switch needs is on disk.
 func (r *restoring) flush(ctx context.Context, saved *saver) error {
-	w, to, from := r.w, r.j.ToSlot, r.j.Before.Slot
-	unlock, err := r.lockBothSlots(ctx)
+	from := r.j.Before.Slot
+	if saved == nil {
+		return nil
+	}
+	unlock, err := r.w.lockSlot(ctx, from)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := durable.SyncTree(w.fs, w.branch.Dir); err != nil {
+	if err := durable.SyncTree(r.w.fs, r.w.branch.SlotDir(from)); err != nil {
 		return err
-	}
-	if !r.filesOnly() {
-		rec, err := w.cleanRecord(to, r.data.Trees)
-		if err != nil {
-			return err
-		}
-		if err := w.writeSlot(to, rec); err != nil {
-			return err
-		}
-	}
-	if saved == nil {
-		return nil
 	}
 	rec, err := saved.slotRecord()
 	if err != nil {
 		return err
 	}
-	return w.writeSlot(from, rec)
-}
-
-// lockBothSlots takes the two slot locks in their order.
-func (r *restoring) lockBothSlots(ctx context.Context) (unlock func(), err error) {
-	unlockA, err := r.w.lockSlot(ctx, SlotA)
-	if err != nil {
-		return nil, err
-	}
-	unlockB, err := r.w.lockSlot(ctx, SlotB)
-	if err != nil {
-		unlockA()
-		return nil, err
-	}
-	return func() { unlockB(); unlockA() }, nil
+	return r.w.writeSlot(from, rec)
 }
 
 // forward is everything behind the switch: install, verify, publish what was

@@ -244,17 +244,7 @@ func (s *settingUp) fill(ctx context.Context, w *Worktree, cfg *config.File) err
 	if err := w.checkSpace(verbSetup, SlotA, data); err != nil {
 		return err
 	}
-	if _, err := w.patchSlot(ctx, SlotA, data.Trees, auditShare); err != nil {
-		return err
-	}
-	if err := durable.SyncTree(s.fs, w.branch.Dir); err != nil {
-		return err
-	}
-	rec, err := w.cleanRecord(SlotA, data.Trees)
-	if err != nil {
-		return err
-	}
-	if err := w.writeSlot(SlotA, rec); err != nil {
+	if _, err := w.fillSlot(ctx, SlotA, data.Trees, auditShare); err != nil {
 		return err
 	}
 	id := string(storage.NewPairID(s.host.Clock.Now()))

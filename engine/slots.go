@@ -88,15 +88,44 @@ func (w *Worktree) proven(slot Slot) (*slotRecord, error) {
 	return &r, nil
 }
 
-// cleanRecord describes a slot that was just patched to trees and flushed.
-func (w *Worktree) cleanRecord(slot Slot, trees []storage.TreeState) (slotRecord, error) {
+// fillSlot makes the idle slot hold exactly trees, flushed, with a clean
+// record that says so, and remembers its files for the next capture from it.
+// The caller holds the slot's lock, or is the only one who knows the branch.
+func (w *Worktree) fillSlot(ctx context.Context, slot Slot, trees []storage.TreeState, verify float64) (written int64, err error) {
+	if written, err = w.patchSlot(ctx, slot, trees, verify); err != nil {
+		return written, err
+	}
+	if err := durable.SyncTree(w.fs, w.branch.SlotDir(slot)); err != nil {
+		return written, err
+	}
 	sig, err := w.slotSignature(slot, trees)
-	return slotRecord{Clean: true, Trees: trees, Boot: w.boot(), Signature: sig}, err
+	if err != nil {
+		return written, err
+	}
+	for _, t := range trees {
+		if err := w.rememberTree(ctx, slot, t); err != nil {
+			return written, err
+		}
+	}
+	return written, w.writeSlot(slot, slotRecord{Clean: true, Trees: trees, Boot: w.boot(), Signature: sig})
+}
+
+// rememberTree makes the memory of a tree that was just patched and flushed.
+func (w *Worktree) rememberTree(ctx context.Context, slot Slot, t storage.TreeState) error {
+	root, err := w.fs.OpenRoot(w.db.Place(slot, t.Name))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	memory, err := w.store.Remember(ctx, root, t.Manifest, storage.Pages, nil)
+	if err == nil {
+		w.saveMemory(memoryOfSlot(slot, t.Name), memory)
+	}
+	return err
 }
 
 // patchSlot makes the idle slot hold exactly trees: not flushed, its record
-// dirty. It starts from what the slot is proven to hold. The caller holds
-// the slot's lock.
+// dirty. It starts from what the slot is proven to hold.
 func (w *Worktree) patchSlot(ctx context.Context, slot Slot, trees []storage.TreeState, verify float64) (written int64, err error) {
 	have, err := w.proven(slot)
 	if err != nil {
