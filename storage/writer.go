@@ -2,23 +2,15 @@ package storage
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"sync"
 
-	"forklift/storage/durable"
 	"forklift/storage/internal/pack"
 	"forklift/storage/vfs"
 )
-
-// writerTries bounds the search for a working directory: another process
-// that cleans up can take one that is not locked yet.
-const writerTries = 10
 
 // Writer adds blobs and manifests to the store: one capture. Until Commit
 // nothing of it can be found by anybody. Its methods may be called from
@@ -122,53 +114,6 @@ func (w *Writer) node(data []byte) (ID, error) {
 	w.metaMu.Lock()
 	defer w.metaMu.Unlock()
 	return id, w.meta.put(id, data)
-}
-
-// packer fills frames for a writer. One goroutine uses it at a time.
-type packer struct {
-	w    *Writer
-	near nearby
-	in   pack.Packer
-	out  pack.Packed
-}
-
-// put adds a blob that was claimed.
-func (p *packer) put(id ID, data []byte) error {
-	if !p.in.Fits(len(data)) {
-		if err := p.flush(); err != nil {
-			return err
-		}
-	}
-	p.in.Put(id, data)
-	return nil
-}
-
-// flush writes the frame that is being filled.
-func (p *packer) flush() error {
-	if p.in.Empty() {
-		return nil
-	}
-	p.in.Pack(&p.out)
-	return p.w.append(&p.out)
-}
-
-// packer lends a packer to a goroutine; giveBack returns it, with its
-// unfinished frame, to the next one.
-func (w *Writer) packer() *packer {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if n := len(w.idle); n > 0 {
-		p := w.idle[n-1]
-		w.idle = w.idle[:n-1]
-		return p
-	}
-	return &packer{w: w}
-}
-
-func (w *Writer) giveBack(p *packer) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.idle = append(w.idle, p)
 }
 
 // append writes a frame to the pack.
@@ -277,71 +222,5 @@ func (w *Writer) dropFiles() {
 	if w.work != nil {
 		w.work.remove()
 		w.work = nil
-	}
-}
-
-// workDir is a directory under tmp/ with its lock. Whoever can take the lock
-// of such a directory may remove it: its owner is gone.
-type workDir struct {
-	fs   vfs.FS
-	dir  string
-	lock vfs.Lock
-}
-
-// workLock is the name of the lock in a working directory.
-const workLock = "lock"
-
-// newWorkDir makes a working directory.
-func (s *Store) newWorkDir() (*workDir, error) {
-	for range writerTries {
-		var random [8]byte
-		_, _ = rand.Read(random[:])
-		dir := s.path(tmpDir, hex.EncodeToString(random[:]))
-		// Until the lock is held the directory may be removed at any moment by
-		// a writer that cleans up.
-		err := s.fs.Mkdir(dir, dirPerm)
-		if err == nil {
-			var lock vfs.Lock
-			if lock, err = s.fs.Lock(path.Join(dir, workLock), true); err == nil {
-				return &workDir{s.fs, dir, lock}, nil
-			}
-		}
-		if !errors.Is(err, vfs.ErrLocked) && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	}
-	return nil, errors.New("other processes remove each working directory that is made")
-}
-
-// remove removes the directory and what is in it. It is never needed again,
-// so nothing is synced: a crash leaves it for the next writer to remove.
-func (d *workDir) remove() {
-	if list, err := d.fs.ReadDir(d.dir); err == nil {
-		for _, e := range list {
-			_ = d.fs.Remove(path.Join(d.dir, e.Name))
-		}
-	}
-	_ = d.fs.Remove(d.dir)
-	_ = d.lock.Unlock()
-}
-
-// removeAbandoned removes the working directories whose locks are free.
-// What cannot be removed now stays for the next time.
-func (s *Store) removeAbandoned() {
-	list, err := s.fs.ReadDir(s.path(tmpDir))
-	if err != nil {
-		return
-	}
-	for _, e := range list {
-		dir := s.path(tmpDir, e.Name)
-		if !e.Type.IsDir() {
-			continue
-		}
-		lock, err := s.fs.Lock(path.Join(dir, workLock), true)
-		if err != nil {
-			continue
-		}
-		_ = durable.RemoveAll(s.fs, dir)
-		_ = lock.Unlock()
 	}
 }
