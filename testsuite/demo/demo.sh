@@ -87,6 +87,7 @@ git add -A
 git commit -q -m 'Version 1'
 run forklift seed create invoices --sql "$here/seed.sql"
 run forklift setup --seed invoices --yes
+run forklift db start
 
 title '1. Version 2 goes wrong, and everything goes back'
 say 'Version 1 lists three invoices.'
