@@ -226,7 +226,11 @@ func (w *Worktree) busyHolders(verb string, holders []holderRecord) error {
 		Hint: "stop them, or give --wait DURATION"}
 	for _, h := range holders {
 		i := h.info()
-		e.Items = append(e.Items, fmt.Sprintf("pid %d: %s, since %s", i.PID, strings.Join(i.Argv, " "), i.Since.Format(time.RFC3339)))
+		item := fmt.Sprintf("pid %d: %s, since %s", i.PID, strings.Join(i.Argv, " "), i.Since.Format(time.RFC3339))
+		if h.Child.PID != 0 && !process.Alive(h.Child.PID, h.Child.Start) {
+			item += " (it has ended, but a process that it started has not)"
+		}
+		e.Items = append(e.Items, item)
 	}
 	return e
 }

@@ -85,6 +85,9 @@ func statusTables(p *printer, r *commands.StatusResult) {
 	switch {
 	case r.Checkpoint == nil:
 		return
+	case !r.RowsKnown && r.Server.State == "running":
+		p.row("rows", "not known: the server cannot be asked, or has no counts to compare")
+		return
 	case !r.RowsKnown:
 		p.row("rows", "not known while the server does not run")
 		return
