@@ -3,7 +3,7 @@
 
 GO      ?= go
 PG17     = $$(testsuite/postgres17.sh .cache/postgresql-17)
-TIMEOUT ?= 40m
+TIMEOUT ?= 50m
 # More flags for go test, such as TESTFLAGS=-v.
 TESTFLAGS ?=
 
@@ -27,8 +27,8 @@ lint: ## go vet for this system, for macOS and for the torture build; the policy
 scripts: ## the end-to-end scripts only; make scripts RUN=restore picks by name
 	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) -run 'TestScripts/$(RUN)' ./testsuite
 
-torture: ## kill every verb at every step, and check what recover makes of it
-	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout $(TIMEOUT) -v $(TESTFLAGS) ./testsuite/torture
+torture: ## all sweeps: kill every verb at every step, on a running and a stopped server; an hour and more
+	pg="$(PG17)" && FORKLIFT_TORTURE=all FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout 4h -v $(TESTFLAGS) ./testsuite/torture
 
 fuzz: ## every fuzz target for FUZZTIME (10s) each
 	testsuite/fuzz.sh $(or $(FUZZTIME),10s)
