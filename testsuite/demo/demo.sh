@@ -37,9 +37,14 @@ fi
 
 title() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
 say() { printf '\n%s\n' "$1"; }
-# run shows a command and runs it.
+# run shows a command, as one would type it, and runs it.
 run() {
-	printf '%s%s $ %s%s\n' "$dim" "$(basename "$PWD")" "$*" "$plain"
+	local word shown=''
+	for word; do
+		case $word in *' '*) word="'$word'" ;; esac
+		shown+=" $word"
+	done
+	printf '%s%s $%s%s\n' "$dim" "$(basename "$PWD")" "$shown" "$plain"
 	"$@"
 }
 # app runs the application in this worktree, against its own database.
@@ -140,6 +145,6 @@ run forklift restore before-the-idea
 expect 'outstanding: 175 $' list
 cd ../b
 expect 'outstanding: 150 $' list
-run forklift list --all
+run forklift list --project
 
 say "Done in $((SECONDS - start)) seconds. Everything was in $work, which is removed now."
