@@ -28,7 +28,7 @@ func (a *app) completionVerb() *commands.Verb {
 		Name: "completion", Group: commands.GroupMachine, ReadOnly: true, Alone: true,
 		Short: "Print the completion script of a shell",
 		Long: `Prints a script that completes verbs, flags and the names of checkpoints, worktrees
-and seeds.`,
+and seeds. The one for bash needs the package bash-completion.`,
 		Examples: []commands.Example{
 			{Line: "source <(forklift completion bash)", What: "in ~/.bashrc"},
 			{Line: `forklift completion zsh > "${fpath[1]}/_forklift"`, What: "once, for zsh"},
@@ -98,7 +98,11 @@ func (a *app) completeField(f commands.Field) completeFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return withPrefix(commands.Complete(cmd.Context(), env, f.Complete), word), cobra.ShellCompDirectiveNoFileComp
+		directive := cobra.ShellCompDirectiveNoFileComp
+		if f.Complete == "command" {
+			directive = cobra.ShellCompDirectiveDefault // behind -- it is a program
+		}
+		return withPrefix(commands.Complete(cmd.Context(), env, f.Complete), word), directive
 	}
 }
 
