@@ -59,13 +59,12 @@ func formatAge(now, then time.Time) string {
 
 // formatSpan is how long something has lasted: "3 minutes".
 func formatSpan(now, since time.Time) string {
-	if !since.Before(now) {
-		return "a moment"
+	if since.Before(now) {
+		if span := humanize.RelTime(since, now, "", ""); span != "now" {
+			return strings.TrimSpace(span)
+		}
 	}
-	if span := humanize.RelTime(since, now, "", ""); span != "now" {
-		return strings.TrimSpace(span)
-	}
-	return "a moment"
+	return "less than a second"
 }
 
 // formatMs is a time span in seconds.

@@ -18,7 +18,7 @@ const (
 )
 
 func paint(on bool, code, text string) string {
-	if !on || text == "" {
+	if !on || code == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
