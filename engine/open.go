@@ -119,7 +119,10 @@ func (w *Worktree) Config(_ context.Context) (*config.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cfg, w.checkSources(cfg.Source)
+	if err := w.checkSources(cfg.Source); err != nil {
+		return nil, err
+	}
+	return cfg, nil
 }
 
 // checkSources refuses to select a path that holds the store.

@@ -8,6 +8,7 @@ import (
 	"forklift/engine/config"
 	"forklift/engine/worktree"
 	"forklift/storage"
+	"forklift/storage/fault"
 	"forklift/storage/vfs"
 )
 
@@ -25,19 +26,19 @@ func (w *Worktree) Status(ctx context.Context) (*StatusResult, error) {
 	}
 	server, err := w.serverInfo(ctx)
 	if err != nil {
-		res.Problems = append(res.Problems, err.Error())
+		res.Problems = append(res.Problems, problem(err))
 	} else {
 		res.Server = *server
 	}
 	holders, err := w.holders()
 	if err != nil {
-		res.Problems = append(res.Problems, err.Error())
+		res.Problems = append(res.Problems, problem(err))
 	}
 	for _, h := range holders {
 		res.Holders = append(res.Holders, h.info())
 	}
 	if err := w.statusChanges(ctx, res); err != nil {
-		res.Problems = append(res.Problems, err.Error())
+		res.Problems = append(res.Problems, problem(err))
 	}
 	return res, nil
 }
@@ -77,15 +78,17 @@ func (w *Worktree) statusOperation(ctx context.Context, res *StatusResult) error
 	return nil
 }
 
-// statusChanges compares the worktree with the checkpoint it rests on.
+// statusChanges compares the worktree with the checkpoint it rests on. A
+// .forklift.json that cannot be read hides the files only.
 func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult) error {
 	cfg, err := w.Config(ctx)
 	if err != nil {
-		return err
-	}
-	res.Source = cfg.Source
-	if res.Trusted, err = w.Trusted(ctx); err != nil {
-		return err
+		res.Problems = append(res.Problems, problem(err))
+	} else {
+		res.Source = cfg.Source
+		if res.Trusted, err = w.Trusted(ctx); err != nil {
+			return err
+		}
 	}
 	sel, pair, err := w.currentPair(ctx)
 	if err != nil {
@@ -100,11 +103,21 @@ func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult) error {
 		}
 		res.Checkpoint = &c
 		res.AgeSeconds = int64(w.host.Clock.Now().Sub(pair.Created) / time.Second)
-		if err := w.statusFiles(ctx, res, pair, cfg.Selection()); err != nil {
-			return err
+		if cfg != nil {
+			if err := w.statusFiles(ctx, res, pair, cfg.Selection()); err != nil {
+				return err
+			}
 		}
 	}
 	return w.statusTables(ctx, res, pair)
+}
+
+// problem is an error with its hint.
+func problem(err error) string {
+	if hint := fault.HintOf(err); hint != "" {
+		return err.Error() + " (hint: " + hint + ")"
+	}
+	return err.Error()
 }
 
 func (w *Worktree) statusFiles(ctx context.Context, res *StatusResult, pair *storage.Pair, sel config.Selection) error {

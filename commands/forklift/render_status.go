@@ -39,7 +39,7 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 		}
 		p.row(label, "%d %s, for %s", h.PID, plain(strings.Join(h.Argv, " ")), p.span(h.Since))
 	}
-	if !r.Trusted {
+	if !r.Trusted && len(r.Source) > 0 {
 		p.row("trust", "the commands of .forklift.json are not approved; see forklift trust")
 	}
 	for _, problem := range r.Problems {
@@ -48,6 +48,9 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 }
 
 func statusFiles(p *printer, r *commands.StatusResult) {
+	if len(r.Source) == 0 {
+		return // .forklift.json cannot be read; a problem says why
+	}
 	if r.Checkpoint == nil {
 		p.row("source", "%s", plain(strings.Join(r.Source, " ")))
 		return
@@ -125,7 +128,7 @@ func serverText(p *printer, s engine.ServerInfo) string {
 		text += fmt.Sprintf(", process %d, for %s", s.PID, p.span(s.Since))
 	}
 	if s.Pinned {
-		text += ", until \"forklift db stop\""
+		text += ", kept until \"forklift db stop\""
 	}
 	return text
 }
