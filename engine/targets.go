@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -55,7 +57,37 @@ func (w *Worktree) resolve(ctx context.Context, ref string) (*storage.Pair, erro
 	if err != nil {
 		return nil, err
 	}
-	return nil, unknown("checkpoint", name, known)
+	err = unknown("checkpoint", name, known)
+	if e, ok := errors.AsType[*fault.Error](err); ok && !qualified {
+		elsewhere, err := w.elsewhere(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if len(elsewhere) > 0 {
+			e.Hint = "did you mean " + strings.Join(elsewhere, " or ") + "?"
+		}
+	}
+	return nil, err
+}
+
+// elsewhere gives the checkpoints of exactly this name that other worktrees
+// of the project have, as WORKTREE:NAME.
+func (w *Worktree) elsewhere(ctx context.Context, name string) ([]string, error) {
+	records, err := w.records(w.rec.Project)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, r := range records {
+		known, err := w.knownNames(ctx, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if r.ID != w.rec.ID && slices.Contains(known, name) && len(found) < maxNear {
+			found = append(found, r.Name+":"+name)
+		}
+	}
+	return found, nil
 }
 
 func (w *Worktree) knownNames(ctx context.Context, worktreeID string) ([]string, error) {
