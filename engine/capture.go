@@ -2,7 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 	"time"
 
@@ -44,6 +47,11 @@ func (w *Worktree) Capture(ctx context.Context, opt CaptureOptions) (*CaptureRes
 		return nil, err
 	}
 	defer saver.close()
+	for _, s := range cfg.Source {
+		if _, err := w.fs.Lstat(path.Join(w.rec.Path, s)); errors.Is(err, fs.ErrNotExist) {
+			saver.warnings = append(saver.warnings, fmt.Sprintf("%s of .forklift.json does not exist: this checkpoint has nothing of it", s))
+		}
+	}
 	pair, err := op.capture(ctx, saver, opt.Note)
 	if err != nil {
 		return nil, op.abort(ctx, err)
