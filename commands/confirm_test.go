@@ -41,6 +41,9 @@ func TestTeardownAsks(t *testing.T) {
 		if err != nil || r.Done != c.done || !slices.Equal(e.Calls()[1:], c.calls) {
 			t.Errorf("%s: done %v, %v, %v", c.name, r.Done, err, e.Calls())
 		}
+		if r.Declined != (c.ask && !c.agree) {
+			t.Errorf("%s: declined %v", c.name, r.Declined)
+		}
 		if len(r.Removes) == 0 {
 			t.Errorf("%s: the result does not say what goes", c.name)
 		}

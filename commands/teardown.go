@@ -17,6 +17,7 @@ type TeardownRequest struct {
 // TeardownResult says what was removed, or would be.
 type TeardownResult struct {
 	engine.TeardownResult
+	Declined bool `json:"declined,omitempty"` // the user was asked and said no
 }
 
 var teardownVerb = NewVerb(Verb{
@@ -49,6 +50,7 @@ func Teardown(ctx context.Context, env Env, req TeardownRequest) (TeardownResult
 			text := fmt.Sprintf("This removes, of the worktree %s:\n\n  %s\n\n%d checkpoints stay in the store.\n",
 				plan.Worktree.Name, strings.Join(plan.Removes, "\n  "), plan.Checkpoints)
 			if yes, err = env.Confirm(ctx, Question{Text: text, Prompt: "Remove it?"}); err != nil || !yes {
+				result.Declined = err == nil
 				return result, err
 			}
 		}

@@ -224,6 +224,9 @@ func (w *Worktree) busyHolders(verb string, holders []holderRecord) error {
 	e := &fault.Error{Op: verb, Path: w.rec.Path, Kind: fault.Busy,
 		Err:  errors.New("managed commands of this worktree are running"),
 		Hint: "stop them, or give --wait DURATION"}
+	if verb == verbTeardown {
+		e.Hint = "stop them, then try again"
+	}
 	for _, h := range holders {
 		i := h.info()
 		item := fmt.Sprintf("pid %d: %s, since %s", i.PID, strings.Join(i.Argv, " "), i.Since.Format(time.RFC3339))

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"io/fs"
 
 	"forklift/storage/fault"
 	"forklift/storage/record"
@@ -94,6 +95,9 @@ func (w *Worktree) stopIdle(ctx context.Context) error {
 	// A command that registers now waits for server.lock and starts the
 	// server again; one that registered before is seen here.
 	holders, err := w.holders()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the command has torn the worktree down
+	}
 	if err != nil || len(holders) > 0 {
 		return err
 	}

@@ -53,6 +53,10 @@ func renderTrust(p *printer, r *commands.TrustResult) {
 }
 
 func renderTeardown(p *printer, r *commands.TeardownResult) {
+	if r.Declined {
+		p.line("Nothing was removed.") // the question has told the rest
+		return
+	}
 	if r.Done {
 		p.line("The worktree %s has no database any more. Removed:", p.name(r.Worktree.Name))
 	} else {
@@ -62,6 +66,9 @@ func renderTeardown(p *printer, r *commands.TeardownResult) {
 		p.line("  %s", plain(what))
 	}
 	p.line("%s in the store.", plural(r.Checkpoints, "checkpoint stays", "checkpoints stay"))
+	if r.Done && r.Checkpoints > 0 {
+		p.line("To see them: forklift list --project, in any worktree of the repository that is set up")
+	}
 	if !r.Done {
 		p.line("To do it: forklift teardown --yes")
 	}
