@@ -50,7 +50,12 @@ const (
 	probeTimeout   = 20 * time.Second // postgres -V, pg_config
 	installTimeout = 10 * time.Minute // npm
 
-	pollEvery = time.Millisecond // a start takes 20 of them, a stop 10
+	// signalAgain is how often a server that was asked to end is asked again:
+	// one that has just been started by a process that ignores SIGINT (a
+	// command in the background of a script) does not hear the first ones.
+	// Asking a server that is ending already changes nothing.
+	signalAgain = 200 * time.Millisecond
+	pollEvery   = time.Millisecond // a start takes 20 of them, a stop 10
 
 	maxPIDFileBytes   = 4 << 10
 	maxVersionBytes   = 64

@@ -69,11 +69,17 @@ func (c *cluster) abandon(s *child) error {
 	_ = s.cmd.Process.Signal(syscall.SIGINT)
 	timer := time.NewTimer(stopTimeout)
 	defer timer.Stop()
-	select {
-	case <-s.exited:
-		return nil
-	case <-timer.C:
-		return fmt.Errorf("the server (pid %d) does not end", s.cmd.Process.Pid)
+	again := time.NewTicker(signalAgain)
+	defer again.Stop()
+	for {
+		select {
+		case <-s.exited:
+			return nil
+		case <-again.C:
+			_ = s.cmd.Process.Signal(syscall.SIGINT)
+		case <-timer.C:
+			return fmt.Errorf("the server (pid %d) does not end", s.cmd.Process.Pid)
+		}
 	}
 }
 

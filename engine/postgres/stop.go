@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"forklift/engine"
 	"forklift/engine/internal/process"
@@ -42,11 +43,12 @@ func (c *cluster) Stop(ctx context.Context) error {
 		progress.Report(ctx, progress.Event{Phase: "stop database"})
 		c.observeLast(ctx, s)
 		c.endWalsenders(ctx, s.post.PID)
+		failpoint.Hit("signal", c.branch.Dir)
 		if err := c.interrupt(s.post); err != nil {
 			return err
 		}
 	}
-	return c.awaitFree(ctx)
+	return c.awaitFree(ctx, s)
 }
 
 // observeLast asks a server that nobody has asked since its start what only a
@@ -96,17 +98,28 @@ func (c *cluster) interrupt(post process.Info) error {
 	if !process.Alive(post.PID, post.Start) {
 		return nil
 	}
-	failpoint.Hit("signal", c.branch.Dir)
 	if err := p.Signal(syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return &fault.Error{Op: "stop database server", Path: fmt.Sprintf("pid %d", post.PID), Err: err}
 	}
 	return nil
 }
 
-// awaitFree waits until the live lock can be taken: also the last backend and
+// awaitFree waits until the live lock can be taken, and asks the server that
+// was seen once more while it runs: also the last backend and
 // every program that one of them started is gone then.
-func (c *cluster) awaitFree(ctx context.Context) error {
+func (c *cluster) awaitFree(ctx context.Context, s sight) error {
+	again := time.NewTicker(signalAgain)
+	defer again.Stop()
 	err := poll(ctx, stopTimeout, func() (bool, error) {
+		select {
+		case <-again.C:
+			if s.found {
+				if err := c.interrupt(s.post); err != nil {
+					return false, err
+				}
+			}
+		default:
+		}
 		lock, err := c.opt.FS.Lock(c.branch.Live, false)
 		switch {
 		case errors.Is(err, vfs.ErrLocked):
