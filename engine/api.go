@@ -110,6 +110,7 @@ type RecoverResult struct {
 	Running    bool           `json:"running"`
 	Rescued    []string       `json:"rescued,omitempty"`
 	RescueName string         `json:"rescue_name,omitempty"`
+	Warnings   []string       `json:"warnings,omitempty"`
 }
 
 // SetupOptions are the wishes for a setup.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"forklift/engine/worktree"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
 )
@@ -97,6 +98,9 @@ func recovered(t *testing.T, w *world, before, after string) string {
 	}
 	if j, err := wt.readJournal(); err != nil || j != nil {
 		t.Fatalf("after recover the journal is %v, %v", j, err)
+	}
+	if left, err := worktree.Leftovers(context.Background(), w.fs, testRepo); err != nil || len(left) > 0 {
+		t.Fatalf("after recover %v is left in the worktree, %v", left, err)
 	}
 	if report, err := wt.store.Check(context.Background(), true); err != nil || len(report.Problems) > 0 {
 		t.Fatalf("after recover the store has problems: %v %v", report.Problems, err)

@@ -26,7 +26,9 @@ func (w *Worktree) Recover(ctx context.Context, opt RecoverOptions) (*RecoverRes
 		return nil, err
 	}
 	if j == nil {
-		return &RecoverResult{Nothing: true}, nil
+		// A kill right behind the end leaves what was staged.
+		left, err := w.sweepStaging(ctx)
+		return &RecoverResult{Nothing: true, Warnings: left}, err
 	}
 	op.j, op.logged, op.journald = j, true, true
 	switched, err := op.hasSwitched(ctx, current)
@@ -64,30 +66,22 @@ func (w *Worktree) Recover(ctx context.Context, opt RecoverOptions) (*RecoverRes
 		return nil, &fault.Error{Op: "recover", Path: w.rec.Path, Kind: fault.Interrupted, Err: err,
 			Hint: "remove the cause and run `forklift recover` again; nothing is lost"}
 	}
-	res.Running = op.running
+	res.Running, res.Warnings = op.running, op.warnings
 	return res, nil
 }
 
 // tidy ends an operation whose outcome was written: only its journal, and
-// what it staged, are left.
+// what it staged, are left. What a restore displaced is in a checkpoint by
+// now, or is reported.
 func (op *operation) tidy(ctx context.Context, current selection) error {
-	if op.j.restores() {
-		for _, back := range []bool{false, true} {
-			install, err := worktree.OpenInstall(ctx, op.w.fs, op.w.rec.Path, op.w.store, op.w.host.Clock, op.j.Operation, back)
-			if err != nil {
-				return err
-			}
-			if install == nil {
-				continue
-			}
-			if err := install.Remove(ctx); err != nil {
-				return err
-			}
-		}
-	}
 	if err := op.w.clearJournal(); err != nil {
 		return err
 	}
+	left, err := op.w.sweepStaging(ctx)
+	if err != nil {
+		return err
+	}
+	op.warnings = append(op.warnings, left...)
 	return op.ensureServer(ctx, current.Slot)
 }
 
