@@ -66,6 +66,7 @@ func rescued(p *printer, paths []string, name string) {
 }
 
 func renderRecover(p *printer, r *commands.RecoverResult) {
+	p.warnings = append(p.warnings, r.Warnings...)
 	if r.Nothing {
 		p.line("There is nothing to recover.")
 		return
