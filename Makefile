@@ -3,7 +3,7 @@
 
 GO      ?= go
 PG17     = $$(testsuite/postgres17.sh .cache/postgresql-17)
-TIMEOUT ?= 50m
+TIMEOUT ?= 75m
 # More flags for go test, such as TESTFLAGS=-v.
 TESTFLAGS ?=
 
