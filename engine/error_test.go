@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"forklift/storage/durable"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
 )
@@ -98,6 +99,15 @@ func TestSetupCutAtEveryCall(t *testing.T) {
 			must(t, err)
 			if len(entries) != 1 {
 				t.Fatalf("cut at call %d: %s holds %v, want one entry", n, dir, entries)
+			}
+		}
+		for _, dir := range []string{testRepo, testRepo + "/.git"} {
+			entries, err := again.fs.ReadDir(dir)
+			must(t, err)
+			for _, e := range entries {
+				if durable.IsTemp(e.Name) {
+					t.Fatalf("cut at call %d: %s/%s is left", n, dir, e.Name)
+				}
 			}
 		}
 		wt := again.open()

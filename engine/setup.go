@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -72,6 +73,9 @@ func Setup(ctx context.Context, host Host, dir string, opt SetupOptions) (*Setup
 	if err := p.sweep(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.sweepTemps(cfg); err != nil {
+		return nil, err
+	}
 	if done, err := s.already(ctx); err != nil || done {
 		return &s.result, err
 	}
@@ -116,6 +120,36 @@ func (s *settingUp) configure(ctx context.Context) (*config.File, error) {
 		err = s.opt.Review(ctx, name, s.made)
 	}
 	return cfg, err
+}
+
+// sweepTemps removes the unfinished files of setups that were killed while
+// they wrote to the user's directories: in git's all that have such a name, in
+// the worktree only what begins as the configuration does. setup.lock is
+// held, so nobody is writing them.
+func (s *settingUp) sweepTemps(cfg *config.File) error {
+	text := []byte(s.made)
+	if s.made == "" {
+		text = cfg.Content
+	}
+	for _, dir := range []string{s.repo.Worktree, s.repo.GitDir, s.repo.CommonDir} {
+		entries, err := s.fs.ReadDir(dir)
+		if err != nil {
+			return fault.Wrap("setup", dir, err)
+		}
+		for _, e := range entries {
+			name := path.Join(dir, e.Name)
+			if !durable.IsTemp(e.Name) || !e.Type.IsRegular() {
+				continue
+			}
+			if data, err := durable.ReadFile(s.fs, name, config.MaxBytes); dir == s.repo.Worktree && (err != nil || !bytes.HasPrefix(text, data)) {
+				continue
+			}
+			if err := durable.Remove(s.fs, name); err != nil {
+				return fault.Wrap("setup", name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // already reports whether the worktree is set up; then only a missing
