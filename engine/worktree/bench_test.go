@@ -21,21 +21,21 @@ func BenchmarkRestore(b *testing.B) {
 	check(b, err)
 	defer store.Close()
 	w := &world{t: b, store: store, clock: newWorld(b).clock}
-	check(b, fsys.Mkdir(dir+"/work", 0o755))
-	check(b, fsys.Mkdir(dir+"/work/.git", 0o755))
+	check(b, fsys.Mkdir(dir+"/tree", 0o755))
+	check(b, fsys.Mkdir(dir+"/tree/.git", 0o755))
 	content := tree{}
 	for i := range files {
 		content[fmt.Sprintf("src/d%d/f%d", i%100, i)] = file(fmt.Sprintf("file %d\n%0*d", i, 2000, i))
 	}
-	plant(b, fsys, dir+"/work", content)
-	one := w.scan(fsys, dir+"/work", sel("src"), nil, nil)
+	plant(b, fsys, dir+"/tree", content)
+	one := w.scan(fsys, dir+"/tree", sel("src"), nil, nil)
 	for i := range changed {
-		write(b, fsys, fmt.Sprintf("%s/work/src/d%d/f%d", dir, i%100, i), fmt.Sprintf("changed %d", i))
+		write(b, fsys, fmt.Sprintf("%s/tree/src/d%d/f%d", dir, i%100, i), fmt.Sprintf("changed %d", i))
 	}
-	two := w.scan(fsys, dir+"/work", sel("src"), nil, nil)
+	two := w.scan(fsys, dir+"/tree", sel("src"), nil, nil)
 	ctx := context.Background()
 	for i := 0; b.Loop(); i++ {
-		opt := w.options(fsys, dir+"/work", two, one)
+		opt := w.options(fsys, dir+"/tree", two, one)
 		if i%2 == 1 {
 			opt.Saved, opt.Target = one, two
 		}
