@@ -22,6 +22,7 @@ type Engine interface {
 type Worktree interface {
 	Close() error
 	Info() engine.WorktreeInfo
+	Observed
 	Settings(ctx context.Context) (Settings, error)
 
 	Capture(ctx context.Context, opt engine.CaptureOptions) (*engine.CaptureResult, error)

@@ -7,11 +7,16 @@ import (
 )
 
 // StatusRequest asks for the state of the worktree.
-type StatusRequest struct{}
+type StatusRequest struct {
+	Quick bool `json:"quick,omitempty" flag:"quick" short:"q" help:"leave out the changed files, which take a look at every file"`
+}
 
 // StatusResult is the state of the worktree.
 type StatusResult struct {
 	engine.StatusResult
+	Tracked bool   `json:"tracked"` // false only in what the editors' server tells of other directories
+	Text    string `json:"text"`    // for a status bar
+	Icon    Icon   `json:"icon"`    // for a status bar
 }
 
 var statusVerb = NewVerb(Verb{
@@ -24,19 +29,21 @@ interrupted. It runs nothing of the repository and starts no server.`,
 	Examples: []Example{
 		{"forklift status", "for people"},
 		{"forklift status --json", "for programs"},
+		{"forklift status --quick --json", "for a prompt: without a look at every file"},
 	},
 }, Status)
 
 // Status looks at the worktree without changing anything.
-func Status(ctx context.Context, env Env, _ StatusRequest) (StatusResult, error) {
-	return inWorktree(ctx, env, func(w Worktree) (result StatusResult, err error) {
-		s, err := w.Status(ctx)
-		if err != nil {
-			return result, err
+func Status(ctx context.Context, env Env, req StatusRequest) (StatusResult, error) {
+	return inWorktree(ctx, env, func(w Worktree) (StatusResult, error) {
+		look := w.Status
+		if req.Quick {
+			look = w.QuickStatus
 		}
-		result.StatusResult = *s
-		result.Files, result.Tables = list(s.Files), list(s.Tables)
-		result.Holders, result.Source = list(s.Holders), list(s.Source)
-		return result, nil
+		s, err := look(ctx)
+		if err != nil {
+			return StatusResult{}, err
+		}
+		return statusResult(s), nil
 	})
 }

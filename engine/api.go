@@ -194,7 +194,8 @@ type StatusResult struct {
 	Source      []string      `json:"source"`
 	Files       []FileChange  `json:"files"` // since the checkpoint; at most MaxStatusFiles
 	FileCount   int           `json:"file_count"`
-	Tables      []TableChange `json:"tables"` // since the checkpoint
+	FilesKnown  bool          `json:"files_known"` // the files were compared with the checkpoint
+	Tables      []TableChange `json:"tables"`      // since the checkpoint
 	RowCount    int64         `json:"row_count"`
 	RowsKnown   bool          `json:"rows_known"` // the server runs, and its counters can be compared
 	Server      ServerInfo    `json:"server"`
@@ -216,6 +217,7 @@ type RunningOp struct {
 	Verb  string    `json:"verb"`
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
+	Phase string    `json:"phase,omitempty"` // what it does now
 }
 
 // ServerInfo is a server's state for people and --json.

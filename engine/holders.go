@@ -152,7 +152,8 @@ func (w *Worktree) holders() ([]holderRecord, error) {
 		if !ok {
 			continue
 		}
-		lock, err := w.fs.Lock(w.holderLockFile(id), true)
+		// Shared, so that two who look at once do not take each other for the command.
+		lock, err := w.fs.Lock(w.holderLockFile(id), false)
 		if err == nil {
 			_ = lock.Unlock()
 			w.sweepHolder(id)

@@ -20,6 +20,8 @@ const (
 	// serverLockWait bounds the wait for server.lock and the slot locks:
 	// whoever has one starts or stops a server, which has a deadline of its own.
 	serverLockWait = 90 * time.Second
+	// readersWait is how long an operation waits for those who only look.
+	readersWait = 2 * time.Second
 	// enterWait is how long a managed command that is about to start waits
 	// for an operation that is under way.
 	enterWait = 5 * time.Second
@@ -57,7 +59,7 @@ func canceled(ctx context.Context) error {
 // lockOperation takes operation.lock for a verb that changes the worktree,
 // and notes who has it for the others' messages.
 func (w *Worktree) lockOperation(ctx context.Context, verb string, wait time.Duration) (unlock func(), err error) {
-	lock, err := lockWithin(ctx, w.fs, w.file(operationLock), true, wait)
+	lock, err := w.lockPastReaders(ctx, wait)
 	if errors.Is(err, vfs.ErrLocked) {
 		return nil, w.busyOperation(verb)
 	}
@@ -66,6 +68,22 @@ func (w *Worktree) lockOperation(ctx context.Context, verb string, wait time.Dur
 	}
 	w.noteActing(acting{Verb: verb, PID: os.Getpid(), Since: w.host.Clock.Now()})
 	return func() { _ = lock.Unlock() }, nil
+}
+
+// lockPastReaders takes operation.lock exclusively. Those who hold it shared
+// hold it briefly (a status, a command that registers) and are waited for in
+// any case, so that looking at a worktree never makes a verb fail.
+func (w *Worktree) lockPastReaders(ctx context.Context, wait time.Duration) (vfs.Lock, error) {
+	name := w.file(operationLock)
+	lock, err := w.fs.Lock(name, true)
+	if !errors.Is(err, vfs.ErrLocked) {
+		return lock, err
+	}
+	if shared, err := w.fs.Lock(name, false); err == nil {
+		_ = shared.Unlock()
+		wait = max(wait, readersWait)
+	}
+	return lockWithin(ctx, w.fs, name, true, wait)
 }
 
 // shareOperation takes operation.lock shared: no operation is under way

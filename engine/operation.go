@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"forklift/storage"
@@ -147,9 +148,11 @@ func (op *operation) start(name, reason string) error {
 	return op.w.writeJournal(op.j)
 }
 
-// enter notes the phase. It is only for people, and not written by itself.
+// enter notes the phase. It is only for people: the journal is not written for
+// it.
 func (op *operation) enter(ctx context.Context, p phase) {
 	op.j.Phase = p
+	op.w.noteActing(acting{Verb: op.j.Verb, PID: os.Getpid(), Since: op.j.Started, Phase: string(p)})
 	progress.Report(ctx, progress.Event{Phase: string(p)})
 }
 

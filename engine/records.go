@@ -88,6 +88,7 @@ type acting struct {
 	Verb  string    `json:"verb"`
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
+	Phase string    `json:"phase,omitempty"`
 }
 
 // file is the path of one of the worktree's records.

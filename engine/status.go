@@ -19,7 +19,9 @@ const MaxStatusFiles = 1000
 // Status tells the state of the worktree. It takes no lock for long, runs
 // nothing of the repository, and changes nothing; what it cannot find out it
 // names in Problems.
-func (w *Worktree) Status(ctx context.Context) (*StatusResult, error) {
+func (w *Worktree) Status(ctx context.Context) (*StatusResult, error) { return w.status(ctx, true) }
+
+func (w *Worktree) status(ctx context.Context, files bool) (*StatusResult, error) {
 	res := &StatusResult{Worktree: w.Info(), Source: []string{}, Files: []FileChange{}, Tables: []TableChange{}, Holders: []HolderInfo{}}
 	if err := w.statusOperation(ctx, res); err != nil {
 		return nil, err
@@ -37,7 +39,7 @@ func (w *Worktree) Status(ctx context.Context) (*StatusResult, error) {
 	for _, h := range holders {
 		res.Holders = append(res.Holders, h.info())
 	}
-	if err := w.statusChanges(ctx, res); err != nil {
+	if err := w.statusChanges(ctx, res, files); err != nil {
 		res.Problems = append(res.Problems, problem(err))
 	}
 	return res, nil
@@ -50,7 +52,7 @@ func (w *Worktree) statusOperation(ctx context.Context, res *StatusResult) error
 	if errors.Is(err, vfs.ErrLocked) {
 		res.Operation = &RunningOp{Verb: "operation"}
 		if a, ok := w.readActing(); ok {
-			res.Operation = &RunningOp{Verb: a.Verb, PID: a.PID, Since: a.Since}
+			res.Operation = &RunningOp{Verb: a.Verb, PID: a.PID, Since: a.Since, Phase: a.Phase}
 		}
 		return nil
 	}
@@ -80,7 +82,7 @@ func (w *Worktree) statusOperation(ctx context.Context, res *StatusResult) error
 
 // statusChanges compares the worktree with the checkpoint it rests on. A
 // .forklift.json that cannot be read hides the files only.
-func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult) error {
+func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult, files bool) error {
 	cfg, err := w.Config(ctx)
 	if err != nil {
 		res.Problems = append(res.Problems, problem(err))
@@ -103,7 +105,7 @@ func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult) error {
 		}
 		res.Checkpoint = &c
 		res.AgeSeconds = int64(w.host.Clock.Now().Sub(pair.Created) / time.Second)
-		if cfg != nil {
+		if cfg != nil && files {
 			if err := w.statusFiles(ctx, res, pair, cfg.Selection()); err != nil {
 				return err
 			}
@@ -137,7 +139,7 @@ func (w *Worktree) statusFiles(ctx context.Context, res *StatusResult, pair *sto
 	for _, c := range changes {
 		res.Files = append(res.Files, FileChange{Path: worktree.QuotePath(c.Path), Change: c.Change})
 	}
-	res.FileCount = count
+	res.FileCount, res.FilesKnown = count, true
 	return nil
 }
 

@@ -23,6 +23,9 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 	}
 	if op := r.Operation; op != nil {
 		p.row("under way", "%s, process %d, for %s", plain(op.Verb), op.PID, p.span(op.Since))
+		if op.Phase != "" {
+			p.row("", "%s", plain(op.Phase))
+		}
 	}
 	if c := r.Checkpoint; c != nil {
 		p.row("checkpoint", "%s, %s", plain(c.Name), p.ago(c.Created))
@@ -53,6 +56,10 @@ func statusFiles(p *printer, r *commands.StatusResult) {
 	}
 	if r.Checkpoint == nil {
 		p.row("source", "%s", plain(strings.Join(r.Source, " ")))
+		return
+	}
+	if !r.FilesKnown {
+		p.row("source", "not compared: %s", plain(strings.Join(r.Source, " ")))
 		return
 	}
 	if r.FileCount == 0 {

@@ -92,9 +92,9 @@ func StatusResult(info engine.WorktreeInfo) *engine.StatusResult {
 			{Path: "src/app.py", Change: "modified"}, {Path: "src/new.py", Change: "added"},
 			{Path: "src/old\n.py", Change: "removed"}, {Path: "src/run.sh", Change: "mode"},
 		},
-		FileCount: 4,
-		Tables:    []engine.TableChange{{Database: "app", Table: "public.invoices", Inserted: 3, Updated: 1}},
-		RowCount:  4, RowsKnown: true, Server: Server(),
+		FileCount: 4, FilesKnown: true,
+		Tables:   []engine.TableChange{{Database: "app", Table: "public.invoices", Inserted: 3, Updated: 1}},
+		RowCount: 4, RowsKnown: true, Server: Server(),
 		Holders: []engine.HolderInfo{{PID: 4242, Argv: []string{"npm", "run", "dev"}, Since: Now.Add(-10 * time.Minute)}},
 		Trusted: false,
 	}

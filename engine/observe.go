@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"context"
+	"path"
+
+	"forklift/engine/config"
+	"forklift/engine/worktree"
+)
+
+// Places are what somebody who keeps watch over a worktree must look at.
+type Places struct {
+	Root    string   // the worktree's top, absolute
+	GitDir  string   // of this worktree: holds the link that setup makes and teardown removes
+	Records string   // the directory of the worktree's records
+	Holders string   // the directory of the managed commands' files
+	Dirs    []string // relative to Root: every directory where a selected path can come, go or change
+	Rules   []string // relative to Root: files whose change can change Dirs
+}
+
+// Places tells what to watch. With a .forklift.json that cannot be read only
+// the top is among Dirs. Nothing is changed.
+func (w *Worktree) Places(ctx context.Context) (*Places, error) {
+	p := &Places{Root: w.rec.Path, GitDir: w.repo.GitDir, Records: w.dir, Holders: path.Join(w.dir, holdersDir),
+		Dirs: []string{"."}, Rules: []string{config.Name, ".gitignore"}}
+	cfg, err := w.Config(ctx)
+	if err != nil {
+		return p, nil // Status names it
+	}
+	ignored, err := w.ignored(ctx, cfg.Selection())
+	if err != nil {
+		return nil, err
+	}
+	rules, err := w.sourceRules(cfg.Selection(), ignored, nil)
+	if err != nil {
+		return p, nil // Status names it
+	}
+	p.Dirs, err = worktree.Directories(ctx, w.fs, w.rec.Path, rules)
+	return p, err
+}
+
+// QuickStatus is Status without what takes a scan: the changed files are left
+// out, and FilesKnown is false.
+func (w *Worktree) QuickStatus(ctx context.Context) (*StatusResult, error) {
+	return w.status(ctx, false)
+}
