@@ -293,6 +293,11 @@ type Git interface {
 	// Ignored lists what git ignores and does not track below the given
 	// paths: relative paths, a directory stands for all that is in it.
 	Ignored(ctx context.Context, r Repo, paths []string) ([]string, error)
+	// TrackedIn lists the files at and below the given paths that git tracks.
+	TrackedIn(ctx context.Context, r Repo, paths []string) ([]string, error)
+	// Excludes gives the lines of git's ignore files outside the worktree
+	// (the user's and the repository's own), the ones that count least first.
+	Excludes(ctx context.Context, r Repo) ([]string, error)
 }
 
 // Repo is where a worktree's parts are.

@@ -179,9 +179,11 @@ type fakeGit struct{}
 func (fakeGit) Find(context.Context, string) (Repo, error) {
 	return gitdir.Repo{Worktree: testRepo, GitDir: testRepo + "/.git", CommonDir: testRepo + "/.git"}, nil
 }
-func (fakeGit) Head(context.Context, Repo) (string, string, error)        { return "c0ffee", "main", nil }
-func (fakeGit) Tracked(context.Context, Repo) ([]string, error)           { return []string{"src"}, nil }
-func (fakeGit) Ignored(context.Context, Repo, []string) ([]string, error) { return nil, nil }
+func (fakeGit) Head(context.Context, Repo) (string, string, error)          { return "c0ffee", "main", nil }
+func (fakeGit) Tracked(context.Context, Repo) ([]string, error)             { return []string{"src"}, nil }
+func (fakeGit) Ignored(context.Context, Repo, []string) ([]string, error)   { return nil, nil }
+func (fakeGit) TrackedIn(context.Context, Repo, []string) ([]string, error) { return nil, nil }
+func (fakeGit) Excludes(context.Context, Repo) ([]string, error)            { return nil, nil }
 
 // fakeDB is a database whose state is the file rows, and whose file state
 // says running from its start to its clean stop.

@@ -44,9 +44,22 @@ func (w *Worktree) sourceRules(sel config.Selection, ignored, extra []string) (s
 func (w *Worktree) stageOptions(operation string, saved, target storage.SourceState) worktree.StageOptions {
 	return worktree.StageOptions{FS: w.fs, Dir: w.rec.Path, Store: w.store, Clock: w.host.Clock, Operation: operation,
 		Saved: saved, Target: target,
-		Ignored: func(ctx context.Context, paths []string) ([]string, error) {
-			return w.host.Git.Ignored(ctx, w.repo, paths)
-		}}
+		Git: sourceGit{w}}
+}
+
+// sourceGit is git for the plan of a restore.
+type sourceGit struct{ w *Worktree }
+
+func (g sourceGit) Ignored(ctx context.Context, paths []string) ([]string, error) {
+	return g.w.host.Git.Ignored(ctx, g.w.repo, paths)
+}
+
+func (g sourceGit) Excludes(ctx context.Context) ([]string, error) {
+	return g.w.host.Git.Excludes(ctx, g.w.repo)
+}
+
+func (g sourceGit) Tracked(ctx context.Context, paths []string) ([]string, error) {
+	return g.w.host.Git.TrackedIn(ctx, g.w.repo, paths)
 }
 
 // stage prepares the install of target over saved, before the switch.

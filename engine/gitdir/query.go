@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"sort"
 	"strings"
 
@@ -19,6 +21,8 @@ const (
 	// maxArgBytes limits the paths of one call: systems allow at least 128 KiB
 	// of arguments and environment together.
 	maxArgBytes = 32 << 10
+	// maxExcludesBytes limits an ignore file outside the worktree.
+	maxExcludesBytes = 1 << 20
 )
 
 // Head tells the commit id of HEAD ("" before the first commit) and the short
@@ -66,17 +70,79 @@ func (rd *Reader) Tracked(ctx context.Context, r Repo) ([]string, error) {
 	return sorted(seen), nil
 }
 
+// TrackedIn lists the files that git tracks at and below the given paths
+// (relative, slash-separated), sorted.
+func (rd *Reader) TrackedIn(ctx context.Context, r Repo, paths []string) ([]string, error) {
+	found := map[string]bool{}
+	for len(paths) > 0 {
+		n := batch(paths)
+		args := append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, paths[:n]...)
+		if err := rd.paths(ctx, r, nil, func(path string) { found[path] = true }, args...); err != nil {
+			return nil, fmt.Errorf("list tracked files: %w", err)
+		}
+		paths = paths[n:]
+	}
+	return sorted(found), nil
+}
+
+// batch is how many of the paths one call of git takes.
+func batch(paths []string) int {
+	n, size := 0, 0
+	for n < len(paths) && (n == 0 || size+len(paths[n]) < maxArgBytes) {
+		size += len(paths[n]) + 1
+		n++
+	}
+	return n
+}
+
+// Excludes gives the lines of git's ignore files outside the worktree, the ones
+// that count least first: the user's (core.excludesFile, or git's default place
+// for it), then the repository's info/exclude. A file that is absent or cannot
+// be read has no lines, as for git.
+func (rd *Reader) Excludes(ctx context.Context, r Repo) ([]string, error) {
+	name, err := rd.line(ctx, r, "config", "--type=path", "--get", "core.excludesFile")
+	if err != nil && !errors.Is(err, errNo) {
+		return nil, fmt.Errorf("look for ignore files: %w", err)
+	}
+	switch {
+	case err == nil && name != "" && !filepath.IsAbs(name):
+		name = filepath.Join(r.Worktree, name)
+	case errors.Is(err, errNo):
+		name = userExcludes()
+	}
+	var lines []string
+	for _, file := range []string{name, filepath.Join(r.CommonDir, "info", "exclude")} {
+		if file == "" {
+			continue
+		}
+		if file, err = filepath.EvalSymlinks(file); err != nil {
+			continue
+		}
+		if text, err := readFile(file, maxExcludesBytes); err == nil {
+			lines = append(lines, strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n")...)
+		}
+	}
+	return lines, nil
+}
+
+// userExcludes is git's default for core.excludesFile; "" when there is no home.
+func userExcludes() string {
+	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
+		return filepath.Join(dir, "git", "ignore")
+	}
+	if dir := os.Getenv("HOME"); dir != "" {
+		return filepath.Join(dir, ".config", "git", "ignore")
+	}
+	return ""
+}
+
 // Ignored lists what git ignores and does not track below the given paths
 // (relative, slash-separated): relative paths, sorted; an ignored directory
 // stands for all that is in it.
 func (rd *Reader) Ignored(ctx context.Context, r Repo, paths []string) ([]string, error) {
 	found, dirs := map[string]bool{}, map[string]bool{}
 	for len(paths) > 0 {
-		n, size := 0, 0
-		for n < len(paths) && (n == 0 || size+len(paths[n]) < maxArgBytes) {
-			size += len(paths[n]) + 1
-			n++
-		}
+		n := batch(paths)
 		args := append([]string{"--literal-pathspecs", "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--"}, paths[:n]...)
 		err := rd.paths(ctx, r, nil, func(path string) {
 			if dir, ok := strings.CutSuffix(path, "/"); ok {

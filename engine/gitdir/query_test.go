@@ -105,6 +105,60 @@ func TestIgnored(t *testing.T) {
 	check(append(many, "src"), "src/ign/not", "src/new\n\xffline.o")
 }
 
+func TestTrackedIn(t *testing.T) {
+	isolate(t)
+	dir := repository(t)
+	odd := "src/odd \n\xff name"
+	for _, name := range []string{"src/d/x", "src/d/untracked", "[ab]/x", "a/x", odd} {
+		write(t, dir+"/"+name, "x")
+	}
+	git(t, dir, "add", "src/d/x", odd, ":(literal)[ab]/x", "a/x")
+	r := mustFind(t, dir)
+	for _, c := range []struct{ paths, want []string }{
+		{nil, nil}, {[]string{"absent"}, nil}, {[]string{"src/d"}, []string{"src/d/x"}}, {[]string{"src/d/untracked"}, nil},
+		{[]string{"[ab]", odd}, []string{"[ab]/x", odd}}, {append(slices.Repeat([]string{strings.Repeat("d", 200)}, 400), "a"), []string{"a/x"}},
+	} {
+		got, err := New().TrackedIn(t.Context(), r, c.paths)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("TrackedIn(%q) = %q, %v; want %q", c.paths, got, err, c.want)
+		}
+	}
+}
+
+// TestExcludes looks for the lines where git itself does, and asks git.
+func TestExcludes(t *testing.T) {
+	isolate(t)
+	dir := repository(t)
+	r := mustFind(t, dir)
+	home := os.Getenv("HOME")
+	check := func(ignored string, want ...string) {
+		t.Helper()
+		got, err := New().Excludes(t.Context(), r)
+		got = slices.DeleteFunc(got, func(line string) bool { return line == "" || strings.HasPrefix(line, "#") })
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("Excludes = %q, %v; want %q", got, err, want)
+		}
+		if out := git(t, dir, "check-ignore", ignored); out != ignored {
+			t.Errorf("git does not ignore %q", ignored)
+		}
+	}
+	write(t, dir+"/.git/info/exclude", "*.own\n")
+	check("x.own", "*.own")
+	write(t, home+"/.config/git/ignore", "*.user\n!*.own\n")
+	check("x.user", "*.user", "!*.own", "*.own")
+	check("x.own", "*.user", "!*.own", "*.own")
+	write(t, home+"/xdg/git/ignore", "*.xdg\n")
+	t.Setenv("XDG_CONFIG_HOME", home+"/xdg")
+	check("x.xdg", "*.xdg", "*.own")
+	write(t, home+"/mine", "*.mine\n")
+	git(t, dir, "config", "core.excludesFile", "~/mine")
+	check("x.mine", "*.mine", "*.own")
+	git(t, dir, "config", "core.excludesFile", "/nowhere")
+	check("x.own", "*.own")
+	git(t, dir, "config", "core.excludesFile", "")
+	check("x.own", "*.own")
+}
+
 func TestCanceledQuery(t *testing.T) {
 	isolate(t)
 	dir := repository(t)

@@ -1,5 +1,6 @@
 // Package gitignore matches paths against patterns as gitignore(5) defines
-// them, for the `ignore` list of .forklift.json.
+// them, for the `ignore` list of .forklift.json and for the ignore files that
+// a checkpoint holds.
 //
 // It follows git's own rules, which the tests check against git itself: the
 // last pattern that matches decides, `!` takes back, a pattern with a slash in
@@ -68,9 +69,21 @@ func trimSpaces(line string) string {
 	return line[:end]
 }
 
+// Read makes a Matcher of the text of an ignore file.
+func Read(text string) *Matcher {
+	return New(strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n"))
+}
+
 // Match reports whether the patterns exclude the path itself: relative,
 // slash-separated. What its directories are is not asked.
 func (m *Matcher) Match(path string, dir bool) bool {
+	excluded, _ := m.Decide(path, dir)
+	return excluded
+}
+
+// Decide is Match that also tells whether any pattern matched: where several
+// files of patterns speak about a path, the first that decides counts.
+func (m *Matcher) Decide(path string, dir bool) (excluded, decided bool) {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	for i := len(m.patterns) - 1; i >= 0; i-- {
 		p := &m.patterns[i]
@@ -78,10 +91,10 @@ func (m *Matcher) Match(path string, dir bool) bool {
 			continue
 		}
 		if p.base && wild(p.glob, name, false) == match || !p.base && wild(p.glob, path, true) == match {
-			return !p.negate
+			return !p.negate, true
 		}
 	}
-	return false
+	return false, false
 }
 
 // Excluded reports whether the path, or a directory that it is in, is

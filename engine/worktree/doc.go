@@ -15,14 +15,16 @@
 //
 // The safety pair S says what was there; it covers the present selection and
 // every path that the restore may write ([Covered]). The target T says what is
-// to be there. The plan compares the two manifests and nothing else:
+// to be there. The plan compares the two manifests:
 //
 //   - A path that only T has is created; one that differs is replaced; where
 //     only the permission bits differ, only they are set. Equal files are not
 //     touched and keep their time.
 //   - A path that only S has is removed if T speaks for it: T's rules select
-//     it, or T covers it. What S did not save is never removed, and neither is
-//     what is at or below a path that T omitted.
+//     it, or T covers it. Where T left out what git ignores, its rules include
+//     the .gitignore files as they are after the restore: T's own, and the
+//     present ones where T does not speak for them. What S did not save is
+//     never removed, and neither is what is at or below a path that T omitted.
 //   - Nothing that is not saved is ever replaced: not by a file, and not a
 //     directory that holds such a thing. That is refused, by name.
 //   - T's entries are checked as what they are, paths that somebody else may

@@ -169,7 +169,7 @@ func readList(root vfs.Root, staging string) (head, []step, error) {
 			if err := checkPath(string(r.Path)); err != nil {
 				return head{}, nil, err
 			}
-			steps = append(steps, step{string(r.Path), r.Want.decode(string(r.Path)), r.Have.decode(string(r.Path))})
+			steps = append(steps, step{Path: string(r.Path), Want: r.Want.decode(string(r.Path)), Have: r.Have.decode(string(r.Path))})
 		}
 	}
 	if len(steps) != h.Steps {

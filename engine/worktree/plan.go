@@ -18,6 +18,8 @@ type step struct {
 	Path string
 	Want *storage.Entry
 	Have *storage.Entry
+
+	replaced bool // in a directory that becomes something else; known while planning
 }
 
 // kind of an entry, 0 for none.
@@ -66,6 +68,8 @@ type planner struct {
 	blocked []string             // what cannot be replaced, with reasons
 	check   checker
 	folded  map[string]string // target paths by their form without case; nil where case counts
+	// ignoreFiles are the target's entries for .gitignore files, by path.
+	ignoreFiles map[string]*storage.Entry
 	// replacing is a directory that a file or link takes the place of: all
 	// that is in it must go.
 	replacing string
@@ -76,16 +80,17 @@ type planOptions struct {
 	ignored  []string // what git ignores of the target's paths, if that counts
 	lenient  bool     // after the switch: nothing is refused
 	caseless bool     // the file system takes names that differ in case for one
+	spare    *sparer  // finds what the target's ignore files ignore; nil where that does not count
 }
 
 // makePlan compares the saved state with the target. Nothing is looked at but
-// the manifests.
+// the manifests and, by opt.spare, ignore files.
 func makePlan(ctx context.Context, store Store, saved, target storage.SourceState, opt planOptions) (*plan, error) {
 	sel, err := sourceSelection(target, opt.ignored)
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{target: sel, lenient: opt.lenient, check: checker{sel: sel}}
+	p := &planner{target: sel, lenient: opt.lenient, check: checker{sel: sel}, ignoreFiles: map[string]*storage.Entry{}}
 	if opt.caseless {
 		p.folded = map[string]string{}
 	}
@@ -100,6 +105,11 @@ func makePlan(ctx context.Context, store Store, saved, target storage.SourceStat
 			}
 		}
 		p.path(pair[0], pair[1])
+	}
+	if opt.spare != nil {
+		if err := opt.spare.run(ctx, p); err != nil {
+			return nil, fmt.Errorf("plan restore: %w", err)
+		}
 	}
 	if len(p.blocked) > 0 {
 		return nil, &fault.Error{Op: "plan restore", Kind: fault.Failed, Err: fmt.Errorf("%s is in the way and cannot be saved", strings.Join(p.blocked[:1], "")), Items: p.blocked,
@@ -122,6 +132,9 @@ func (p *planner) path(have, want *storage.Entry) {
 	}
 	path := e.Path
 	inHave, inWant := p.note(0, path, have), p.note(1, path, want)
+	if want != nil && isIgnoreFile(path) {
+		p.ignoreFiles[path] = want
+	}
 	switch {
 	case path == ".":
 		// The worktree's own directory is nobody's entry: its mode stays.
@@ -131,7 +144,7 @@ func (p *planner) path(have, want *storage.Entry) {
 		p.underOmitted(path, have, want)
 	case want == nil:
 		if p.removable(have) {
-			p.Steps = append(p.Steps, step{Path: path, Have: have})
+			p.Steps = append(p.Steps, step{Path: path, Have: have, replaced: p.inReplaced(path)})
 		} else if p.inReplaced(path) {
 			p.block(path, "the checkpoint ignores it")
 		}

@@ -29,10 +29,11 @@ type StageOptions struct {
 	Saved  storage.SourceState // what is there now: the safety pair's source half
 	Target storage.SourceState // what is to be there
 
-	// Ignored is git's answer for paths of the worktree. It is asked only
-	// when Saved holds files that git ignores and Target left such files out:
-	// those are not removed then. nil answers that there are none.
-	Ignored func(ctx context.Context, paths []string) ([]string, error)
+	// Git is asked when Target left out what git ignores and there is
+	// something to remove: what git ignores by Target's ignore files stays,
+	// and if Saved includes such files what it ignores now, too. nil is a git
+	// that has no ignore files of its own and tracks nothing.
+	Git Git
 
 	// Switched says that the operation's switch was made already, so that
 	// there is no way back without finishing: what is in the way is then not
@@ -137,10 +138,14 @@ func Stage(ctx context.Context, opt StageOptions) (*Install, error) {
 // planFor makes the plan of the options.
 func planFor(ctx context.Context, root vfs.Root, opt StageOptions) (*plan, error) {
 	po := planOptions{lenient: opt.Switched || opt.Back, caseless: caseless(root)}
-	if opt.Ignored != nil && opt.Saved.Gitignored == config.Include && opt.Target.Gitignored != config.Include && !opt.Back {
-		var err error
-		if po.ignored, err = opt.Ignored(ctx, opt.Target.Paths); err != nil {
-			return nil, fmt.Errorf("plan restore: %w", err)
+	// An install that goes back removes what the safety pair covers.
+	if opt.Target.Gitignored != config.Include && !opt.Back {
+		po.spare = &sparer{store: opt.Store, root: root, git: opt.Git}
+		if opt.Git != nil && opt.Saved.Gitignored == config.Include {
+			var err error
+			if po.ignored, err = opt.Git.Ignored(ctx, opt.Target.Paths); err != nil {
+				return nil, fmt.Errorf("plan restore: %w", err)
+			}
 		}
 	}
 	return makePlan(ctx, opt.Store, opt.Saved, opt.Target, po)

@@ -13,6 +13,8 @@ import (
 type Store interface {
 	// Walk gives a manifest's entries in their order.
 	Walk(ctx context.Context, manifest storage.ID) iter.Seq2[storage.Entry, error]
+	// Reader gives the bytes of a regular file; it must be closed.
+	Reader(ctx context.Context, e storage.Entry) (io.ReadCloser, error)
 	// Extract writes the content of regular files under other names of
 	// root, mode 0600, not flushed.
 	Extract(ctx context.Context, root vfs.Root, files []storage.ExtractFile) error
@@ -26,6 +28,18 @@ type Writer interface {
 	Content(ctx context.Context, r io.Reader, unit storage.Unit) (storage.Content, int64, error)
 	// Entries stores a manifest made of sorted entries.
 	Entries(ctx context.Context, seq iter.Seq2[storage.Entry, error]) (storage.ID, error)
+}
+
+// Git answers what only git knows about the worktree.
+type Git interface {
+	// Ignored lists what git ignores now at and below paths; a directory
+	// stands for all that is in it.
+	Ignored(ctx context.Context, paths []string) ([]string, error)
+	// Excludes gives the lines of the ignore files outside the worktree, the
+	// ones that count least first.
+	Excludes(ctx context.Context) ([]string, error)
+	// Tracked lists the files at and below paths that are in the index.
+	Tracked(ctx context.Context, paths []string) ([]string, error)
 }
 
 // both walks two manifests together. Each step gives the entries of one

@@ -89,16 +89,13 @@ func TestIgnoredNowIncludedThen(t *testing.T) {
 	m := w.memory(tree{"src/a": file("new"), "src/node_modules/x": file("x"), "src/b": file("b")})
 	saved := w.safety(m, top, include, []string{"src/node_modules"}, target)
 	opt := w.options(m, top, saved, target)
-	asked := 0
-	opt.Ignored = func(_ context.Context, paths []string) ([]string, error) {
-		asked++
-		return []string{"src/node_modules"}, nil
-	}
+	git := &fixedGit{ignored: []string{"src/node_modules"}}
+	opt.Git = git
 	_, err := w.restore(opt)
 	check(t, err)
 	wantTree(t, m, top, tree{"src/a": file("old"), "src/node_modules/x": file("x")})
-	if asked != 1 {
-		t.Errorf("git was asked %d times", asked)
+	if git.asked != 1 {
+		t.Errorf("git was asked %d times", git.asked)
 	}
 }
 
