@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -22,6 +23,7 @@ const (
 // was told.
 type counter struct {
 	kill      int    // the hit to die at; 0 = none
+	killText  string // in the operation and path of the hit to die at; "" = none
 	interrupt int    // the hit to be interrupted at; 0 = none
 	countFile string // where report writes; "" = nowhere
 	trace     io.Writer
@@ -36,13 +38,16 @@ type counter struct {
 // newCounter reads the orders; nil if there are none.
 func newCounter(getenv func(string) string) *counter {
 	c := &counter{countFile: getenv(countVariable), trace: io.Discard, signal: signal}
-	c.kill, _ = strconv.Atoi(getenv(killVariable))
+	var err error
+	if c.kill, err = strconv.Atoi(getenv(killVariable)); err != nil {
+		c.killText = getenv(killVariable)
+	}
 	c.interrupt, _ = strconv.Atoi(getenv(interruptVariable))
 	tracing := getenv(traceVariable) != ""
 	if tracing {
 		c.trace = os.Stderr
 	}
-	if c.kill == 0 && c.interrupt == 0 && c.countFile == "" && !tracing {
+	if c.kill == 0 && c.killText == "" && c.interrupt == 0 && c.countFile == "" && !tracing {
 		return nil
 	}
 	return c
@@ -72,7 +77,7 @@ func (c *counter) hit(op, path string) {
 	if c.count == c.interrupt {
 		c.signal(syscall.SIGINT)
 	}
-	if c.count == c.kill {
+	if c.count == c.kill || c.killText != "" && strings.Contains(op+" "+path, c.killText) {
 		c.signal(syscall.SIGKILL)
 	}
 }

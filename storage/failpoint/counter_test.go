@@ -41,6 +41,19 @@ func TestSignalsAtTheHit(t *testing.T) {
 	}
 }
 
+func TestSignalsAtTheText(t *testing.T) {
+	c := newCounter(env(map[string]string{killVariable: "rename /x/current"}))
+	var got []int
+	c.signal = func(syscall.Signal) { got = append(got, c.count) }
+	for _, path := range []string{"/y/current.json", "/x/a", "/x/current.json", "/x/b"} {
+		c.hit("rename", path)
+		c.hit("write", path)
+	}
+	if len(got) != 1 || got[0] != 5 {
+		t.Errorf("signals at the hits %v", got)
+	}
+}
+
 func TestBulkCountsPowersOfTwo(t *testing.T) {
 	c := newCounter(env(map[string]string{killVariable: "1000"}))
 	hits := func(n int) int {

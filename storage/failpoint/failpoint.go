@@ -6,6 +6,7 @@
 // "failpoint") reads its orders from the environment:
 //
 //	FORKLIFT_FAILPOINT_KILL=17       SIGKILL this process at its 17th hit
+//	FORKLIFT_FAILPOINT_KILL=TEXT     at the first whose operation and path hold TEXT
 //	FORKLIFT_FAILPOINT_INTERRUPT=17  SIGINT it there, as Ctrl-C does
 //	FORKLIFT_FAILPOINT_COUNT=FILE    write the number of hits to FILE at [Report]
 //	FORKLIFT_FAILPOINT_TRACE=1       say each hit on the standard error
