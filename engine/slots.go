@@ -18,9 +18,13 @@ import (
 	"forklift/storage/vfs"
 )
 
-// spaceMargin is what must stay free beside what a restore is going to
-// write: manifests, journals, the safety pair of a small change.
-const spaceMargin = 64 << 20
+const (
+	// spaceMargin is what must stay free beside what a restore is going to
+	// write: manifests, journals, the safety pair of a small change.
+	spaceMargin = 64 << 20
+	// spaceMarginShare of the whole file system is enough on a small disk.
+	spaceMarginShare = 20
+)
 
 // slotSignature is one number for the lstat of everything in a slot's trees:
 // equal signatures in one boot mean that nothing was written in between.
@@ -194,7 +198,7 @@ func sameTrees(a, b []storage.TreeState) bool {
 // checkSpace refuses an operation that the store's file system has no room
 // for: a margin, and what data needs beyond what the slot occupies.
 func (w *Worktree) checkSpace(op string, slot Slot, data storage.DatabaseState) error {
-	need := int64(spaceMargin)
+	var need int64
 	for _, t := range data.Trees {
 		need += max(0, t.Bytes-w.occupied(w.db.Place(slot, t.Name), "."))
 	}
@@ -202,12 +206,13 @@ func (w *Worktree) checkSpace(op string, slot Slot, data storage.DatabaseState) 
 	if err != nil {
 		return fault.Wrap("look at free space", w.branch.Dir, err)
 	}
+	need += min(spaceMargin, max(0, space.TotalBytes/spaceMarginShare))
 	if space.FreeBytes >= need {
 		return nil
 	}
 	return &fault.Error{Op: op, Path: w.branch.Dir, Kind: fault.NoSpace,
 		Err:  fmt.Errorf("%d MB are needed, %d MB are free", need>>20, space.FreeBytes>>20),
-		Hint: "make room on the store's file system; nothing was changed"}
+		Hint: "Make room on the store's file system; nothing was changed."}
 }
 
 // occupied adds up the sizes of the files in a directory; what cannot be

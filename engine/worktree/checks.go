@@ -20,8 +20,11 @@ import (
 
 const (
 	// spaceMarginBytes is what must stay free beside the staged files: the
-	// list, directories that grow, and what others write meanwhile.
+	// list, directories that grow, and what others write meanwhile. On a small
+	// disk a part of it is enough, or nothing could be restored there.
 	spaceMarginBytes = 32 << 20
+	// spaceMarginShare of the whole file system is enough as well.
+	spaceMarginShare = 20
 	// fileMarginBytes is added for each file: its inode and its last block.
 	fileMarginBytes = 8 << 10
 	// maxNamed limits how many paths an error names.
@@ -70,7 +73,7 @@ func (c *checks) add(format string, args ...any) {
 
 // space compares what will be written with what is free.
 func (c *checks) space() error {
-	need := int64(spaceMarginBytes)
+	var need int64
 	any := false
 	for i := range c.plan.Steps {
 		if s := &c.plan.Steps[i]; s.staged() {
@@ -85,12 +88,18 @@ func (c *checks) space() error {
 	if err != nil {
 		return fmt.Errorf("check space: %w", err)
 	}
+	need += spaceMargin(room)
 	if room.FreeBytes < need {
 		return &fault.Error{Op: "check space", Path: c.dir, Kind: fault.NoSpace,
 			Err:  fmt.Errorf("%d MiB are free, the files to restore need %d MiB", room.FreeBytes>>20, need>>20),
 			Hint: "Free some space on the worktree's file system, then try again; nothing was changed."}
 	}
 	return nil
+}
+
+// spaceMargin is what is to stay free of a file system.
+func spaceMargin(room vfs.Space) int64 {
+	return min(spaceMarginBytes, max(0, room.TotalBytes/spaceMarginShare))
 }
 
 // directories checks that each directory that changes is there, on the
