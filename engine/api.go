@@ -132,6 +132,7 @@ type SetupResult struct {
 	ConfigMade bool         `json:"config_made"`      // the default file was written
 	Config     string       `json:"config,omitempty"` // its text, when it was
 	Seed       string       `json:"seed"`             // "" for an empty database
+	Warnings   []string     `json:"warnings,omitempty"`
 }
 
 // WorktreeInfo identifies a worktree.

@@ -163,7 +163,7 @@ func (w *Worktree) checkNewName(ctx context.Context, name string) error {
 	case err == nil:
 		return &fault.Error{Op: "capture", Path: name, Kind: fault.Usage,
 			Err:  fmt.Errorf("this worktree has a checkpoint %q already", name),
-			Hint: "choose another name; `forklift list` shows those in use"}
+			Hint: "Choose another name; `forklift list` shows those in use."}
 	case fault.KindOf(err) == fault.NotFound:
 		return nil
 	}
@@ -192,7 +192,7 @@ func (w *Worktree) inventName(ctx context.Context, at time.Time) (string, error)
 		}
 	}
 	return "", &fault.Error{Op: "capture", Path: base, Kind: fault.Usage,
-		Err: fmt.Errorf("no free name after %d tries", maxNameTries), Hint: "give a name"}
+		Err: fmt.Errorf("no free name after %d tries", maxNameTries), Hint: "Give a name."}
 }
 
 // plainName makes a git branch's name fit for a checkpoint's.

@@ -126,6 +126,30 @@ func TestTheLastCommandStopsAnIdleServer(t *testing.T) {
 	}
 }
 
+// TestServerLeftBehind has a `run` that was killed: the next operation stops
+// its server and does not start it again, unless somebody uses it.
+func TestServerLeftBehind(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	must(t, wt.StopDatabase(ctx, WaitOptions{}))
+	for _, alive := range []bool{true, false} {
+		hold, err := wt.Enter(ctx, []string{"one"})
+		must(t, err)
+		if !alive {
+			must(t, hold.lock.Unlock()) // as the kernel does
+		}
+		_, err = wt.Capture(ctx, CaptureOptions{})
+		must(t, err)
+		if running := w.servers[wt.branch.ID] != nil; running != alive {
+			t.Fatalf("with its command alive: %v, the server runs: %v", alive, running)
+		}
+		if alive {
+			must(t, hold.Leave(ctx))
+		}
+	}
+}
+
 // TestServerThatCannotBeAsked has a server that accepts no session of ours
 // (all are taken, our role was renamed): --disconnect stops it all the same,
 // nothing else does, and no state is out of reach.

@@ -148,5 +148,85 @@ func TestTeardownCutAtEveryCall(t *testing.T) {
 		if len(entries) != 1 {
 			t.Fatalf("cut at call %d: branches are %v, want the new one only", n, entries)
 		}
+		wantAgain(t, again)
+	}
+}
+
+// wantAgain wants the worktree to have its old name and its old checkpoint.
+func wantAgain(t *testing.T, w *world) {
+	t.Helper()
+	wt := w.open()
+	if info := wt.Info(); info.Name != "repo" {
+		t.Fatalf("set up again, the worktree is named %q, want its old name", info.Name)
+	}
+	list, err := wt.List(context.Background(), ListOptions{})
+	must(t, err)
+	if len(list) != 1 || list[0].Name != "one" || list[0].Worktree != "repo" || list[0].Current {
+		t.Fatalf("set up again, the worktree lists %+v, want its old checkpoint", list)
+	}
+	_, err = wt.Undo(context.Background(), WaitOptions{})
+	wantKind(t, err, fault.NotFound)
+	must(t, restoreOne(wt))
+	if got := w.state(wt); !strings.Contains(got, "rows: one;") {
+		t.Fatalf("restored\n%s\nwant the rows of the old checkpoint", got)
+	}
+}
+
+// TestSetupAgainCutAtEveryCall cuts the power in the setup of a worktree that
+// was torn down: the next one ends it, and its checkpoints are its own again.
+func TestSetupAgainCutAtEveryCall(t *testing.T) {
+	ctx := context.Background()
+	start := newWorld(t)
+	wt := history(start)
+	must(t, restoreOne(wt)) // what undo would find
+	_, err := wt.Teardown(ctx, true)
+	must(t, err)
+	for n := 1; ; n++ {
+		w := start.copy()
+		w.fs.CutAt(n)
+		_, err := Setup(ctx, w.host(), testRepo, SetupOptions{Yes: true})
+		again := w.afterPowerCut(vfs.CrashOptions{Seed: uint64(n), KeepUnsynced: []float64{0, 0.5, 1}[n%3]})
+		res, againErr := Setup(ctx, again.host(), testRepo, SetupOptions{Yes: true})
+		must(t, againErr)
+		if res.Worktree.ID != wt.rec.ID {
+			t.Fatalf("cut at call %d: another id", n)
+		}
+		wantAgain(t, again)
+		if err == nil {
+			t.Logf("%d power cuts in the setup of a worktree that was torn down", n-1)
+			break
+		}
+	}
+	res, err := Setup(ctx, start.host(), testRepo, SetupOptions{Yes: true, New: true})
+	must(t, err)
+	if res.Worktree.Name != "repo-2" || res.Worktree.ID == wt.rec.ID {
+		t.Fatalf("setup --new gives %+v, want a new identity", res.Worktree)
+	}
+}
+
+// TestFailedSetupAgain has the database of a second setup fail: the records
+// are those of a torn down worktree as before.
+func TestFailedSetupAgain(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	_, err := history(w).Teardown(ctx, true)
+	must(t, err)
+	w.fs.SetSpace(vfs.Space{FreeBytes: 1 << 20, TotalBytes: 1 << 30})
+	_, err = Setup(ctx, w.host(), testRepo, SetupOptions{Yes: true})
+	wantKind(t, err, fault.NoSpace)
+	w.fs.SetSpace(vfs.Space{FreeBytes: 1 << 40, TotalBytes: 1 << 41})
+	_, err = Setup(ctx, w.host(), testRepo, SetupOptions{Yes: true, Source: []string{"nope"}})
+	wantKind(t, err, fault.Usage) // there is a .forklift.json
+	_, err = Setup(ctx, w.host(), testRepo, SetupOptions{Yes: true})
+	must(t, err)
+	wantAgain(t, w)
+}
+
+func TestSetupWarnsOfAbsentSources(t *testing.T) {
+	w := newWorld(t)
+	res, err := Setup(context.Background(), w.host(), testRepo, SetupOptions{Yes: true, Source: []string{"src", "nope"}})
+	must(t, err)
+	if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "nope") {
+		t.Fatalf("warnings are %q, want one that names the path", res.Warnings)
 	}
 }

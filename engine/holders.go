@@ -224,9 +224,9 @@ func (w *Worktree) awaitHolders(ctx context.Context, verb string, wait time.Dura
 func (w *Worktree) busyHolders(verb string, holders []holderRecord) error {
 	e := &fault.Error{Op: verb, Path: w.rec.Path, Kind: fault.Busy,
 		Err:  errors.New("managed commands of this worktree are running"),
-		Hint: "stop them, or give --wait DURATION"}
+		Hint: "Stop them, or give --wait DURATION."}
 	if verb == verbTeardown {
-		e.Hint = "stop them, then try again"
+		e.Hint = "Stop them, then try again."
 	}
 	for _, h := range holders {
 		i := h.info()

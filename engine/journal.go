@@ -93,7 +93,7 @@ func (w *Worktree) refuseInterrupted(op string) error {
 	}
 	return &fault.Error{Op: op, Path: w.rec.Path, Kind: fault.Interrupted,
 		Err:  errors.New("a " + j.Verb + " of this worktree was interrupted"),
-		Hint: "run `forklift recover` first; `forklift status` says which way it will go"}
+		Hint: "Run `forklift recover` first; `forklift status` says which way it will go."}
 }
 
 // newJournal begins the record of an operation.

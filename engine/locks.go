@@ -134,7 +134,7 @@ func (w *Worktree) readActing() (acting, bool) {
 func (w *Worktree) busyOperation(verb string) error {
 	e := &fault.Error{Op: verb, Path: w.rec.Path, Kind: fault.Busy,
 		Err:  errors.New("another operation on this worktree is under way"),
-		Hint: "wait for it to end, or give --wait"}
+		Hint: "Wait for it to end, or give --wait."}
 	if a, ok := w.readActing(); ok {
 		e.Err = fmt.Errorf("a %s of this worktree is under way", a.Verb)
 		e.Items = []string{fmt.Sprintf("pid %d: forklift %s, since %s", a.PID, a.Verb, a.Since.Format(time.RFC3339))}
@@ -158,7 +158,7 @@ func (w *Worktree) lockInner(ctx context.Context, name string) (func(), error) {
 		if errors.Is(err, vfs.ErrLocked) {
 			return nil, &fault.Error{Op: "lock " + name, Path: w.file(name), Kind: fault.Busy,
 				Err:  fmt.Errorf("held by another process for more than %s", serverLockWait),
-				Hint: "another forklift command is starting or stopping this worktree's database; try again"}
+				Hint: "Another forklift command is starting or stopping this worktree's database; try again."}
 		}
 		return nil, fault.Wrap("lock "+name, w.file(name), err)
 	}

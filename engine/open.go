@@ -37,7 +37,7 @@ func Open(ctx context.Context, host Host, dir string) (*Worktree, error) {
 	}
 	if l == nil {
 		return nil, &fault.Error{Op: "open worktree", Path: repo.Worktree, Kind: fault.NotFound,
-			Err: errors.New("this worktree has no database of its own yet"), Hint: "run `forklift setup`"}
+			Err: errors.New("this worktree has no database of its own yet"), Hint: "Run `forklift setup`."}
 	}
 	if err := p.readMachine(); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (p *project) open(ctx context.Context, id string) (*Worktree, error) {
 	rec, err := p.readRecord(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &fault.Error{Op: "open worktree", Path: p.repo.Worktree, Kind: fault.NotFound,
-			Err: fmt.Errorf("its record %s is not in the store %s", id, p.store.Dir()), Hint: "run `forklift setup --new`"}
+			Err: fmt.Errorf("its record %s is not in the store %s", id, p.store.Dir()), Hint: "Run `forklift setup --new`."}
 	}
 	if err != nil {
 		return nil, fault.Wrap("open worktree", p.repo.Worktree, err)
@@ -94,7 +94,7 @@ func (p *project) checkIdentity(rec *worktreeRecord) error {
 		if l, err := p.readLink(rec.GitDir); err == nil && l != nil && l.Worktree == rec.ID {
 			return &fault.Error{Op: "open worktree", Path: p.repo.Worktree, Kind: fault.Usage,
 				Err:  fmt.Errorf("it is a copy of %s, and both would use one database", rec.Path),
-				Hint: "run `forklift setup --new` here to give it a database of its own"}
+				Hint: "Run `forklift setup --new` here to give it a database of its own."}
 		}
 	}
 	rec.Path, rec.GitDir, rec.CommonDir = p.repo.Worktree, p.repo.GitDir, p.repo.CommonDir
@@ -132,7 +132,7 @@ func (p *project) checkSources(sources []string) error {
 		if config.Within(p.machine.Store, dir) {
 			return &fault.Error{Op: "read " + config.Name, Path: s, Kind: fault.Usage,
 				Err:  fmt.Errorf("source %q holds the store %s", s, p.machine.Store),
-				Hint: "select other paths, or keep the store elsewhere"}
+				Hint: "Select other paths, or keep the store elsewhere."}
 		}
 	}
 	return nil

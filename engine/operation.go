@@ -98,9 +98,30 @@ func (op *operation) look(ctx context.Context, verb string, opt WaitOptions) err
 		return fmt.Errorf("%s: the server runs on slot %s, but %s is selected", verb, st.Slot, before.Slot)
 	case st.State == Running:
 		op.running, op.j.ServerRan = true, true
-		op.sessions, err = op.w.refuseClients(ctx, verb, opt.Disconnect)
+		if op.sessions, err = op.w.refuseClients(ctx, verb, opt.Disconnect); err != nil {
+			return err
+		}
+		// With disconnect it is not known whether there were clients.
+		if op.sessions == 0 && !opt.Disconnect {
+			left, err := op.w.leftBehind()
+			if err != nil {
+				return err
+			}
+			op.j.ServerRan = !left
+		}
 	}
 	return err
+}
+
+// leftBehind reports that nobody asked for the running server, which has no
+// clients: its `forklift run` was killed and could not stop it. Then it is not
+// started again.
+func (w *Worktree) leftBehind() (bool, error) {
+	if _, pinned, err := w.readPin(); err != nil || pinned {
+		return false, err
+	}
+	holders, err := w.holders()
+	return err == nil && len(holders) == 0, err
 }
 
 // refuseClients fails while a client has a transaction open, unless they may
@@ -117,11 +138,11 @@ func (w *Worktree) refuseClients(ctx context.Context, verb string, disconnect bo
 	case err != nil:
 		return 0, &fault.Error{Op: verb, Path: w.rec.Path, Kind: fault.KindOf(err),
 			Err:  fmt.Errorf("the server does not tell which clients have transactions open: %w", err),
-			Hint: "give --disconnect to stop it whoever is connected; what is not committed is rolled back"}
+			Hint: "Give --disconnect to stop it whoever is connected; what is not committed is rolled back."}
 	}
 	e := &fault.Error{Op: verb, Path: w.rec.Path, Kind: fault.Busy,
 		Err:  errors.New("clients have transactions open"),
-		Hint: "let them finish, or give --disconnect to roll them back"}
+		Hint: "Let them finish, or give --disconnect to roll them back."}
 	for _, c := range clients {
 		if !c.Busy {
 			continue
@@ -222,7 +243,7 @@ func (op *operation) abort(ctx context.Context, cause error) error {
 		cause = errors.Join(cause, err)
 	}
 	return &fault.Error{Op: op.j.Verb, Path: op.w.rec.Path, Kind: fault.Interrupted, Err: cause,
-		Hint: "run `forklift recover`"}
+		Hint: "Run `forklift recover`."}
 }
 
 // back undoes an operation that has not reached its switch: the pair it made

@@ -111,12 +111,16 @@ func (w *Worktree) outcome(operation string) (string, error) {
 }
 
 // lastMove is the outcome row of the last restore, undo or redo that was
-// done; nil when there is none.
+// done; nil when there is none. What was before the last setup is not undone:
+// that database is gone.
 func (w *Worktree) lastMove() (*logRow, error) {
 	var last *logRow
 	err := w.readLog(func(row logRow) {
 		if row.Outcome == outcomeDone && (row.Verb == verbRestore || row.Verb == verbUndo || row.Verb == verbRedo) {
 			last = &row
+		}
+		if row.Outcome == outcomeDone && row.Verb == verbSetup {
+			last = nil
 		}
 	})
 	return last, err

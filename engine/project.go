@@ -54,7 +54,7 @@ func (p *project) placeStore() error {
 	}
 	if p.machine.Store == "" {
 		return &fault.Error{Op: "open store", Kind: fault.Usage, Err: errors.New("no place for the store is known"),
-			Hint: "set FORKLIFT_STORE or HOME"}
+			Hint: "Set FORKLIFT_STORE or HOME."}
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (p *project) database(ctx context.Context, kind string, b Branch, cfg *conf
 	open, ok := p.host.Kinds[kind]
 	if !ok {
 		return nil, &fault.Error{Op: "open database", Path: kind, Kind: fault.Unsupported,
-			Err: fmt.Errorf("this forklift has no database kind %q", kind), Hint: "install a version that has it"}
+			Err: fmt.Errorf("this forklift has no database kind %q", kind), Hint: "Install a version that has it."}
 	}
 	if cfg == nil {
 		return open(ctx, b, nil)

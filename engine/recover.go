@@ -64,7 +64,7 @@ func (w *Worktree) Recover(ctx context.Context, opt RecoverOptions) (*RecoverRes
 	}
 	if err != nil {
 		return nil, &fault.Error{Op: "recover", Path: w.rec.Path, Kind: fault.Interrupted, Err: err,
-			Hint: "remove the cause and run `forklift recover` again; nothing is lost"}
+			Hint: "Remove the cause and run `forklift recover` again; nothing is lost."}
 	}
 	res.Running, res.Warnings = op.running, op.warnings
 	return res, nil

@@ -37,7 +37,7 @@ func (w *Worktree) Undo(ctx context.Context, opt WaitOptions) (*RestoreResult, e
 	}
 	if last == nil {
 		return nil, &fault.Error{Op: "undo", Path: w.rec.Path, Kind: fault.NotFound,
-			Err: errors.New("this worktree has no restore to undo"), Hint: "`forklift log` shows what was done"}
+			Err: errors.New("this worktree has no restore to undo"), Hint: "`forklift log` shows what was done."}
 	}
 	return w.moveBack(ctx, verbUndo, last, opt)
 }
@@ -50,7 +50,7 @@ func (w *Worktree) Redo(ctx context.Context, opt WaitOptions) (*RestoreResult, e
 	}
 	if last == nil || last.Verb != verbUndo {
 		return nil, &fault.Error{Op: "redo", Path: w.rec.Path, Kind: fault.NotFound,
-			Err: errors.New("the last operation was not an undo"), Hint: "`forklift log` shows what was done"}
+			Err: errors.New("the last operation was not an undo"), Hint: "`forklift log` shows what was done."}
 	}
 	return w.moveBack(ctx, verbRedo, last, opt)
 }
@@ -108,7 +108,7 @@ func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, 
 // plan completes the journal: everything that recover must know.
 func (r *restoring) plan() {
 	j := r.j
-	j.Target, j.TargetProject, j.TargetKind, j.TargetName = r.target.ID, r.target.Project, r.target.Kind, r.target.Name
+	j.Target, j.TargetProject, j.TargetKind, j.TargetName = r.target.ID, r.target.Project, r.target.Kind, r.w.refOf(r.target)
 	j.ToSlot = j.Before.Slot.Other()
 	if r.filesOnly() {
 		j.ToSlot = j.Before.Slot
@@ -119,7 +119,7 @@ func (r *restoring) plan() {
 }
 
 func (r *restoring) run(ctx context.Context) error {
-	if err := r.start(r.target.Name, ""); err != nil {
+	if err := r.start(r.j.TargetName, ""); err != nil {
 		return err
 	}
 	r.enter(ctx, phasePatch)
@@ -188,7 +188,7 @@ func (r *restoring) save(ctx context.Context) (*saver, error) {
 	if err := r.recoverUnclean(ctx); err != nil {
 		if !r.opt.DiscardCurrent {
 			return nil, &fault.Error{Op: r.j.Verb, Path: r.w.branch.SlotDir(r.j.Before.Slot), Err: fmt.Errorf("the present database cannot be saved: %w", err),
-				Hint: "mend it, or give --discard-current to restore without saving it"}
+				Hint: "Mend it, or give --discard-current to restore without saving it."}
 		}
 		return r.saveSourcesOnly(ctx)
 	}
@@ -225,7 +225,7 @@ func (r *restoring) publishSafety(ctx context.Context, s *saver) error {
 		}
 		return err
 	}
-	r.safety, err = r.publish(ctx, s, "before "+r.j.Verb+" of "+r.target.Name, "")
+	r.safety, err = r.publish(ctx, s, "before "+r.j.Verb+" of "+r.j.TargetName, "")
 	if err == nil {
 		s.remember(true)
 	}
@@ -352,14 +352,14 @@ func (r *restoring) concluded(ctx context.Context) error {
 	}
 	if err := r.restart(ctx, r.j.ToSlot); err != nil {
 		return &fault.Error{Op: r.j.Verb, Path: r.target.Name, Err: fmt.Errorf("restored, but the database did not start: %w", err),
-			Hint: "`forklift db start` tries again, `forklift undo` goes back"}
+			Hint: "`forklift db start` tries again, `forklift undo` goes back."}
 	}
 	return nil
 }
 
 func (r *restoring) finished() *RestoreResult {
 	res := r.result
-	res.Verb, res.ID, res.Name = r.j.Verb, r.target.ID, r.target.Name
+	res.Verb, res.ID, res.Name = r.j.Verb, r.target.ID, r.j.TargetName
 	res.SafetyID, res.SafetyName = r.j.Pair, r.j.PairName
 	res.Running, res.AwayMs, res.WallMs = r.running, r.away.Milliseconds(), r.wall().Milliseconds()
 	res.Warnings = r.warnings

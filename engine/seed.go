@@ -39,9 +39,9 @@ func SeedCreate(ctx context.Context, host Host, dir string, opt SeedOptions) (*S
 	}
 	for _, f := range opt.SQL {
 		if info, err := host.FS.Lstat(f); err != nil {
-			return nil, &fault.Error{Op: "seed create", Path: f, Kind: fault.NotFound, Err: err, Hint: "name plain SQL files that can be read"}
+			return nil, &fault.Error{Op: "seed create", Path: f, Kind: fault.NotFound, Err: err, Hint: "Name plain SQL files that can be read."}
 		} else if info.IsDir() {
-			return nil, &fault.Error{Op: "seed create", Path: f, Kind: fault.Usage, Err: errors.New("is a directory"), Hint: "name plain SQL files"}
+			return nil, &fault.Error{Op: "seed create", Path: f, Kind: fault.Usage, Err: errors.New("is a directory"), Hint: "Name plain SQL files."}
 		}
 	}
 	p, err := seeds(ctx, host, dir, true)
@@ -112,7 +112,7 @@ func (p *project) newSeedName(ctx context.Context, name string) error {
 	switch {
 	case err == nil:
 		return &fault.Error{Op: "seed create", Path: name, Kind: fault.Usage, Err: fmt.Errorf("there is a seed %q already", name),
-			Hint: "choose another name, or `forklift seed remove " + name + "` first"}
+			Hint: "Choose another name, or `forklift seed remove " + name + "` first."}
 	case fault.KindOf(err) == fault.NotFound:
 		return nil
 	}
@@ -211,7 +211,7 @@ func SeedRemove(ctx context.Context, host Host, dir, name string) error {
 		return err
 	}
 	e := &fault.Error{Op: "seed remove", Path: name, Kind: fault.Busy, Err: errors.New("worktrees rest on this seed"),
-		Hint: "capture a checkpoint in each of them first, or tear them down"}
+		Hint: "Capture a checkpoint in each of them first, or tear them down."}
 	for _, r := range records {
 		w := &Worktree{project: p, rec: r, dir: path.Join(p.store.Dir(), worktreesDir, r.ID)}
 		if sel, err := w.readSelection(); err == nil && sel.Pair == pair.ID && !r.TornDown {

@@ -52,7 +52,7 @@ func (w *Worktree) startLocked(ctx context.Context, slot Slot) (started bool, er
 			return false, w.db.Start(ctx, slot)
 		}
 		return false, &fault.Error{Op: "start database", Path: w.branch.SlotDir(slot), Kind: fault.Busy,
-			Err: errors.New("the server runs on the other slot"), Hint: "run `forklift db stop`, then try again"}
+			Err: errors.New("the server runs on the other slot"), Hint: "Run `forklift db stop`, then try again."}
 	case Foreign:
 		return false, w.foreign("start database", slot)
 	}
@@ -73,7 +73,7 @@ func (w *Worktree) startLocked(ctx context.Context, slot Slot) (started bool, er
 func (w *Worktree) foreign(op string, slot Slot) error {
 	return &fault.Error{Op: op, Path: w.branch.SlotDir(slot), Kind: fault.Busy,
 		Err:  errors.New("a server that Forklift did not start has this database open"),
-		Hint: "stop that server first; Forklift never signals a process that is not its own"}
+		Hint: "Stop that server first; Forklift never signals a process that is not its own."}
 }
 
 // stopIdle stops the server if nobody needs it. It gives way to whatever

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"time"
 
@@ -41,6 +42,7 @@ type settingUp struct {
 	fresh  bool   // forklift.toml is to be made
 	seed   *storage.Pair
 	rec    worktreeRecord
+	again  bool // rec is of a worktree that was torn down here
 	result SetupResult
 }
 
@@ -65,7 +67,7 @@ func Setup(ctx context.Context, host Host, dir string, opt SetupOptions) (*Setup
 	lock, err := lockWithin(ctx, p.fs, path.Join(p.store.Dir(), setupLock), true, setupWait)
 	if err != nil {
 		if errors.Is(err, vfs.ErrLocked) {
-			err = &fault.Error{Op: "setup", Path: p.store.Dir(), Kind: fault.Busy, Err: errors.New("another setup is under way"), Hint: "try again when it has ended"}
+			err = &fault.Error{Op: "setup", Path: p.store.Dir(), Kind: fault.Busy, Err: errors.New("another setup is under way"), Hint: "Try again when it has ended."}
 		}
 		return nil, err
 	}
@@ -94,7 +96,7 @@ func (s *settingUp) configure(ctx context.Context) (*config.File, error) {
 	if fault.KindOf(err) != fault.NotFound {
 		if err == nil && s.opt.Source != nil {
 			err = &fault.Error{Op: "setup", Path: name, Kind: fault.Usage, Err: errors.New("the file is there already, so --source has no use"),
-				Hint: "change `source` in the file"}
+				Hint: "Change `source` in the file."}
 		}
 		if err == nil {
 			err = s.checkSources(cfg.Source)
@@ -116,10 +118,21 @@ func (s *settingUp) configure(ctx context.Context) (*config.File, error) {
 		return nil, err
 	}
 	s.made = string(text)
+	s.warnAbsent()
 	if !s.opt.Yes && s.opt.Review != nil {
 		err = s.opt.Review(ctx, name, s.made)
 	}
 	return cfg, err
+}
+
+// warnAbsent tells of asked for sources that are not there: that is allowed,
+// and is a misspelling more often.
+func (s *settingUp) warnAbsent() {
+	for _, source := range s.opt.Source {
+		if _, err := s.fs.Lstat(path.Join(s.repo.Worktree, source)); errors.Is(err, fs.ErrNotExist) {
+			s.result.Warnings = append(s.result.Warnings, fmt.Sprintf("there is no %q in this worktree: checkpoints hold nothing of it until there is", source))
+		}
+	}
 }
 
 // sweepTemps removes the unfinished files of setups that were killed while
@@ -170,7 +183,7 @@ func (s *settingUp) already(ctx context.Context) (bool, error) {
 	s.result.Worktree, s.result.Seed = w.Info(), w.rec.Seed
 	if s.opt.Seed != "" && s.opt.Seed != w.rec.Seed {
 		return false, &fault.Error{Op: "setup", Path: s.repo.Worktree, Kind: fault.Usage, Err: errors.New("this worktree has a database already"),
-			Hint: "`forklift teardown`, then `forklift setup --seed " + s.opt.Seed + "` starts over"}
+			Hint: "`forklift teardown`, then `forklift setup --seed " + s.opt.Seed + "` starts over."}
 	}
 	return true, s.writeConfig()
 }
@@ -192,6 +205,9 @@ func (s *settingUp) create(ctx context.Context, cfg *config.File) error {
 	}
 	defer unlock()
 	mark := unfinished{Verb: verbSetup, GitDir: s.repo.GitDir, Branch: s.rec.Branch}
+	if s.again {
+		mark.Verb = verbTeardown // unless it gets its link, it is torn down as before
+	}
 	if err := record.Write(s.fs, w.file(unfinishedFile), "unfinished", recordFormat, mark); err != nil {
 		return err
 	}
@@ -220,11 +236,11 @@ func (s *settingUp) choose(ctx context.Context, cfg *config.File) error {
 	if err != nil {
 		return fault.Wrap("setup", s.repo.GitDir, err)
 	}
-	name, err := s.freeName(path.Base(s.repo.Worktree))
+	id, name, err := s.identity(kind)
 	if err != nil {
 		return err
 	}
-	s.rec = worktreeRecord{ID: string(storage.NewPairID(now)), Name: name, Project: s.machine.Project,
+	s.rec = worktreeRecord{ID: id, Name: name, Project: s.machine.Project,
 		Path: s.repo.Worktree, GitDir: s.repo.GitDir, CommonDir: s.repo.CommonDir, GitDev: info.Dev, GitIno: info.Ino,
 		Created: now, Kind: kind}
 	s.rec.Branch = s.rec.ID
@@ -241,14 +257,29 @@ func (s *settingUp) choose(ctx context.Context, cfg *config.File) error {
 	return err
 }
 
-// freeName makes a worktree's name unique in the project.
-func (s *settingUp) freeName(base string) (string, error) {
-	if base = plainName(base); base == "" {
-		base = "worktree"
-	}
+// identity gives the new worktree its id and name: those of the worktree that
+// was torn down in this place last, so that its checkpoints and its log are
+// its own again; with --new, or where none was, new ones.
+func (s *settingUp) identity(kind string) (id, name string, err error) {
 	records, err := s.records(s.machine.Project)
 	if err != nil {
-		return "", err
+		return "", "", err
+	}
+	for _, r := range records {
+		if r.TornDown && !s.opt.New && r.Kind == kind && r.Path == s.repo.Worktree && r.GitDir == s.repo.GitDir && r.ID > id {
+			id, name, s.again = r.ID, r.Name, true
+		}
+	}
+	if s.again {
+		return id, name, nil
+	}
+	return string(storage.NewPairID(s.host.Clock.Now())), s.freeName(path.Base(s.repo.Worktree), records), nil
+}
+
+// freeName makes a worktree's name unique in the project.
+func (s *settingUp) freeName(base string, records []worktreeRecord) string {
+	if base = plainName(base); base == "" {
+		base = "worktree"
 	}
 	taken := make(map[string]bool)
 	for _, r := range records {
@@ -258,7 +289,7 @@ func (s *settingUp) freeName(base string) (string, error) {
 	for i := 2; taken[name]; i++ {
 		name = fmt.Sprintf("%s-%d", base, i)
 	}
-	return name, nil
+	return name
 }
 
 // fill makes the branch: its first slot holds the seed's database, flushed,
@@ -327,6 +358,9 @@ func (s *settingUp) takeBack(ctx context.Context, w *Worktree, cause error) erro
 		if err := durable.Remove(s.fs, path.Join(s.repo.GitDir, linkFile)); err != nil {
 			return errors.Join(cause, err)
 		}
+	}
+	if s.again {
+		return errors.Join(cause, w.clearRecords(ctx))
 	}
 	return errors.Join(cause, s.removeBranch(ctx, w.rec.Kind, w.branch), durable.RemoveAll(s.fs, w.dir))
 }

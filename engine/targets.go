@@ -64,10 +64,23 @@ func (w *Worktree) resolve(ctx context.Context, ref string) (*storage.Pair, erro
 			return nil, err
 		}
 		if len(elsewhere) > 0 {
-			e.Hint = "did you mean " + strings.Join(elsewhere, " or ") + "?"
+			e.Hint = "Did you mean " + strings.Join(elsewhere, " or ") + "?"
 		}
 	}
 	return nil, err
+}
+
+// refOf is what resolve finds a pair by: its name, for another worktree's
+// WORKTREE:NAME.
+func (w *Worktree) refOf(p *storage.Pair) string {
+	if p.Worktree == w.rec.ID || p.Worktree == "" {
+		return p.Name
+	}
+	rec, err := w.readRecord(p.Worktree)
+	if err != nil {
+		return p.Name // its record is gone: only the id finds it
+	}
+	return rec.Name + ":" + p.Name
 }
 
 // elsewhere gives the checkpoints of exactly this name that other worktrees
@@ -123,13 +136,13 @@ func unknown(what, name string, known []string) error {
 	near := nearest(name, known)
 	switch {
 	case len(near) > 0:
-		e.Hint = "did you mean " + strings.Join(near, " or ") + "?"
+		e.Hint = "Did you mean " + strings.Join(near, " or ") + "?"
 	case what == "checkpoint":
-		e.Hint = "`forklift list` shows the checkpoints"
+		e.Hint = "`forklift list` shows the checkpoints."
 	case what == "seed":
-		e.Hint = "`forklift seed list` shows the seeds"
+		e.Hint = "`forklift seed list` shows the seeds."
 	default:
-		e.Hint = "`forklift list --project` shows what there is"
+		e.Hint = "`forklift list --project` shows what there is."
 	}
 	return e
 }
@@ -185,7 +198,7 @@ func (w *Worktree) checkDatabase(ctx context.Context, p *storage.Pair) (storage.
 	case db.Kind != w.rec.Kind:
 		e.Err = fmt.Errorf("its database is of kind %q, this worktree's is %q", db.Kind, w.rec.Kind)
 	case db.State != storage.StateClean:
-		e.Err, e.Hint = fmt.Errorf("its database is in state %q", db.State), "install the Forklift that wrote it"
+		e.Err, e.Hint = fmt.Errorf("its database is in state %q", db.State), "Install the Forklift that wrote it."
 	default:
 		return db, w.db.CheckFacts(ctx, db.Facts)
 	}

@@ -90,7 +90,7 @@ func (w *Worktree) tearDown(ctx context.Context) error {
 	}
 	if err := w.clearRecords(ctx); err != nil {
 		return &fault.Error{Op: verbTeardown, Path: w.rec.Path, Err: fmt.Errorf("the worktree is detached, but not everything was removed: %w", err),
-			Hint: "the next `forklift setup` of this project removes the rest"}
+			Hint: "The next `forklift setup` of this project removes the rest."}
 	}
 	return nil
 }

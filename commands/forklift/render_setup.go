@@ -32,6 +32,7 @@ func renderSetup(p *printer, r *commands.SetupResult) {
 			p.line("  %s", plain(line))
 		}
 	}
+	p.warnings = append(p.warnings, r.Warnings...)
 	if r.Created {
 		p.line("")
 		p.line("Next: %s, %s", p.paint(bold, "forklift run -- COMMAND"), p.paint(bold, "forklift capture NAME"))
@@ -67,7 +68,8 @@ func renderTeardown(p *printer, r *commands.TeardownResult) {
 	}
 	p.line("%s in the store.", plural(r.Checkpoints, "checkpoint stays", "checkpoints stay"))
 	if r.Done && r.Checkpoints > 0 {
-		p.line("To see them: forklift list --project, in any worktree of the repository that is set up")
+		p.line("To see them: forklift list --project, in any worktree of the repository that is set up;")
+		p.line("forklift setup in this one makes them its own again")
 	}
 	if !r.Done {
 		p.line("To do it: forklift teardown --yes")

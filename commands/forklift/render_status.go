@@ -28,7 +28,11 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 		}
 	}
 	if c := r.Checkpoint; c != nil {
-		p.row("checkpoint", "%s, %s", plain(c.Name), p.ago(c.Created))
+		name := plain(c.Name)
+		if c.Worktree != "" && c.Worktree != r.Worktree.Name {
+			name = plain(c.Worktree) + ":" + name
+		}
+		p.row("checkpoint", "%s, %s", name, p.ago(c.Created))
 	} else {
 		p.row("checkpoint", "none yet")
 	}
@@ -99,7 +103,7 @@ func statusTables(p *printer, r *commands.StatusResult) {
 		p.row("rows", "not known: the server cannot be asked, or has no counts to compare")
 		return
 	case !r.RowsKnown:
-		p.row("rows", "not known while the server does not run")
+		p.row("rows", "not known while the server does not run; to see them: forklift db start")
 		return
 	case len(r.Tables) == 0:
 		p.row("rows", "no row changed")
