@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,6 +17,11 @@ func TestSetupKilledAtEveryStep(t *testing.T) {
 	// The store and its template of an empty cluster are there already.
 	w.must(t, "setup", "--yes")
 	w.must(t, "teardown", "--yes")
+	// Without the record of what was torn down, setup is a first one.
+	records := filepath.Join(w.root, "w/home/data/forklift/worktrees")
+	if err := errors.Join(os.RemoveAll(records), os.Mkdir(records, 0o700)); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Remove(filepath.Join(w.repo, ".forklift.json")); err != nil {
 		t.Fatal(err)
 	}
