@@ -93,6 +93,15 @@
 // one began; redo is an undo that insists that the last move was an undo. A
 // capture is never undone.
 //
+// A worktree that is set up again where it was torn down has its old id and
+// name, so that its checkpoints and its log are its own again; undo does not
+// reach behind that setup. Until its link is written the record says torn
+// down, as before. `setup --new` gives a new identity.
+//
+// A running server that nobody pinned, whose commands are gone and which has
+// no client, was left by a killed run: an operation stops it and does not
+// start it again.
+//
 // The safety pair covers every path that the restore writes or removes, also
 // those outside the present selection, so that undo is exact for files that
 // were never captured.
