@@ -16,6 +16,9 @@ func (t *tree) look(event watch.Event) (again bool) {
 	t.mu.Lock()
 	wanted := t.wanted
 	t.mu.Unlock()
+	if last := t.last(); last != nil && !last.Tracked {
+		event.Link = true // nothing is known of what to watch either
+	}
 	// A folder in no worktree is asked for again whenever somebody looks: a
 	// worktree may have been made around it.
 	if event.Link || t.findErr != nil {

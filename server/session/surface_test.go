@@ -19,8 +19,8 @@ func TestInitializeOfRealClients(t *testing.T) {
 		client  client
 		folders string
 	}{
-		"vscode": {client{"Visual Studio Code", true, true, true}, "file:///home/user/invoices file:///home/user/a%20b%23c"},
-		"neovim": {client{"Neovim", true, false, false}, "file:///home/user/invoices"},
+		"vscode": {client{"Visual Studio Code", true, true, true}, "file:///srv/user/invoices file:///srv/user/a%20b%23c"},
+		"neovim": {client{"Neovim", true, false, false}, "file:///srv/user/invoices"},
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", "initialize_"+name+".json"))
 		if err != nil {
