@@ -120,6 +120,8 @@ func (a *app) env() (commands.Env, error) {
 	}
 	if a.json {
 		env.Stdout = a.err // stdout is for the result
+	} else {
+		env.Raw = a.out
 	}
 	if a.term.in && a.term.err && !a.json {
 		env.Confirm = a.confirm

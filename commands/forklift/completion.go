@@ -102,7 +102,10 @@ func (a *app) completeField(f commands.Field) completeFunc {
 		if f.Complete == "command" {
 			directive = cobra.ShellCompDirectiveDefault // behind -- it is a program
 		}
-		return withPrefix(commands.Complete(cmd.Context(), env, f.Complete), word), directive
+		if f.Complete == "checkpoint-path" {
+			directive |= cobra.ShellCompDirectiveNoSpace // more of the path may follow
+		}
+		return withPrefix(commands.CompleteWord(cmd.Context(), env, f.Complete, word), word), directive
 	}
 }
 

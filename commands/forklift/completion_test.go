@@ -36,6 +36,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"rest"}, []string{"restore"}},
 		{[]string{"restore", ""}, []string{"before-migration", "after", "other:after"}},
 		{[]string{"restore", "oth"}, []string{"other:after"}},
+		{[]string{"cat", "a"}, []string{"after:"}},
+		{[]string{"cat", "after:s"}, []string{"after:src/", "after:setup.py"}},
 		{[]string{"project", "show", "b"}, []string{"before-migration"}},
 		{[]string{"restore", "after", ""}, nil},
 		{[]string{"setup", "--seed", ""}, []string{"demo", "empty"}},

@@ -37,6 +37,7 @@ var renderers = map[string]renderer{
 	"recover":          render(renderRecover),
 	"list":             render(renderList),
 	"show":             render(renderShow),
+	"cat":              render(renderCat),
 	"status":           render(renderStatus),
 	"log":              render(renderLog),
 	"env":              renderEnv,
