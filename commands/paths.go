@@ -12,6 +12,8 @@ import (
 
 // Contents are the methods of a Worktree that look into checkpoints.
 type Contents interface {
+	Diff(ctx context.Context, opt engine.DiffOptions) (*engine.DiffResult, error)
+	PlanRestore(ctx context.Context, opt engine.RestoreOptions) (*engine.RestorePlan, error)
 	Cat(ctx context.Context, opt engine.CatOptions) (*engine.CatResult, error)
 	PathsBelow(ctx context.Context, word string) []string
 }

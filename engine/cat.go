@@ -75,9 +75,7 @@ func (w *Worktree) Cat(ctx context.Context, opt CatOptions) (*CatResult, error) 
 	res := &CatResult{ID: pair.ID, Name: pair.Name, Path: worktree.QuotePath(name), Type: typeNames[e.Type], Mode: octal(e.Mode), Size: e.Size}
 	switch e.Type {
 	case storage.Omitted:
-		return nil, &fault.Error{Op: "cat", Path: worktree.QuotePath(name), Kind: fault.NotFound,
-			Err:  fmt.Errorf("it was there when %s was captured, and was left out (%s)", pair.Name, e.Reason),
-			Hint: "`source`, `ignore` and `gitignored` in .forklift.json say what is captured."}
+		return nil, leftOut("cat", pair, e)
 	case storage.Symlink:
 		res.Target, res.Size = worktree.QuotePath(e.Target), int64(len(e.Target))
 		if opt.Raw != nil {

@@ -67,7 +67,10 @@ func (a *app) completeArgs(v *commands.Verb) completeFunc {
 			if f.Arg == "" {
 				continue
 			}
-			if isRest(f) {
+			if f.Dash && cmd.ArgsLenAtDash() < 0 {
+				break
+			}
+			if isRest(f) || f.Dash {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
 			if n == 0 {

@@ -38,6 +38,7 @@ var renderers = map[string]renderer{
 	"list":             render(renderList),
 	"show":             render(renderShow),
 	"cat":              render(renderCat),
+	"diff":             render(renderDiff),
 	"status":           render(renderStatus),
 	"log":              render(renderLog),
 	"env":              renderEnv,

@@ -27,11 +27,7 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 			p.row("", "%s", plain(op.Phase))
 		}
 	}
-	if c := r.Checkpoint; c != nil {
-		p.row("checkpoint", "%s, %s", plain(c.Name), p.ago(c.Created))
-	} else {
-		p.row("checkpoint", "none yet")
-	}
+	restsOn(p, r)
 	statusFiles(p, r)
 	renderServerRow(p, r.Server)
 	statusTables(p, r)
@@ -50,11 +46,27 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 	}
 }
 
+// restsOn tells the checkpoint, or those of the two halves.
+func restsOn(p *printer, r *commands.StatusResult) {
+	text := func(c *engine.Checkpoint) string {
+		if c == nil {
+			return "none yet"
+		}
+		return plain(c.Name) + ", " + p.ago(c.Created)
+	}
+	if r.SourceCheckpoint == nil && (r.Checkpoint == nil || r.Checkpoint.Half == "") {
+		p.row("checkpoint", "%s", text(r.Checkpoint))
+		return
+	}
+	p.row("checkpoint", "%s (source)", text(r.SourceCheckpoint))
+	p.row("", "%s (database)", text(r.Checkpoint))
+}
+
 func statusFiles(p *printer, r *commands.StatusResult) {
 	if len(r.Source) == 0 {
 		return // .forklift.json cannot be read; a problem says why
 	}
-	if r.Checkpoint == nil {
+	if r.SourceCheckpoint == nil && (r.Checkpoint == nil || r.Checkpoint.Half != "") {
 		p.row("source", "%s", plain(strings.Join(r.Source, " ")))
 		return
 	}

@@ -45,6 +45,15 @@ func TestEveryResultIsRendered(t *testing.T) {
 	}
 	_, listing, _ := forklift(t, "cat", "after:")
 	golden(t, "text/cat_directory.txt", listing)
+	for name, args := range map[string][]string{"diff_stat": {"diff", "--stat"}, "diff_names": {"diff", "a", "b", "--name-only"},
+		"restore_plan": {"restore", "before-migration", "--plan"}} {
+		_, text, _ := forklift(t, args...)
+		golden(t, "text/"+name+".txt", text)
+	}
+	w := newWorld(t)
+	w.term.color = true
+	w.main([]string{"diff"})
+	golden(t, "text/diff_terminal.txt", w.out.String())
 	if err := renderers["capture"](&printer{}, 1); err == nil {
 		t.Error("a result of a wrong type is rendered")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"strconv"
 
@@ -29,6 +30,9 @@ type StageOptions struct {
 	Saved  storage.SourceState // what is there now: the safety pair's source half
 	Target storage.SourceState // what is to be there
 
+	// Only limits the restore to these paths and what is in them; nil does not.
+	Only []string
+
 	// Ignored is git's answer for paths of the worktree. It is asked only
 	// when Saved holds files that git ignores and Target left such files out:
 	// those are not removed then. nil answers that there are none.
@@ -42,6 +46,8 @@ type StageOptions struct {
 	// operation back: Saved is that one's target, Target its safety pair. It
 	// implies Switched, and has a staging directory of its own.
 	Back bool
+
+	present iter.Seq2[storage.Entry, error] // see Preview
 }
 
 // Install is the source half of a restore, staged and ready to be run. It is
@@ -136,7 +142,7 @@ func Stage(ctx context.Context, opt StageOptions) (*Install, error) {
 
 // planFor makes the plan of the options.
 func planFor(ctx context.Context, root vfs.Root, opt StageOptions) (*plan, error) {
-	po := planOptions{lenient: opt.Switched || opt.Back, caseless: caseless(root)}
+	po := planOptions{lenient: opt.Switched || opt.Back, caseless: caseless(root), only: opt.Only, present: opt.present}
 	if opt.Ignored != nil && opt.Saved.Gitignored == config.Include && opt.Target.Gitignored != config.Include && !opt.Back {
 		var err error
 		if po.ignored, err = opt.Ignored(ctx, opt.Target.Paths); err != nil {

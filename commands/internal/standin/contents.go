@@ -36,3 +36,40 @@ func (w worktree) PathsBelow(_ context.Context, word string) []string {
 	}
 	return []string{"after:src/", "after:setup.py"}
 }
+
+// Diff answers with files and tables of every sort.
+func (w worktree) Diff(_ context.Context, opt engine.DiffOptions) (*engine.DiffResult, error) {
+	d := &engine.DiffResult{
+		From: engine.DiffSide{ID: "01jbc1", Name: "before-migration"}, To: engine.DiffSide{Working: true}, FileCount: 6, Inserted: 2, Deleted: 1,
+		Files: []engine.FileDiff{
+			{Path: "src/app.py", Change: "modified", OldMode: "0644", NewMode: "0644", OldSize: 9, NewSize: 18, Inserted: 1, Deleted: 1, Patch: "@@ -1 +1 @@\n-print(1)\n+print(2)\x1b[2J\n"},
+			{Path: "src/img.png", Change: "modified", OldMode: "0644", NewMode: "0600", OldSize: 2048, NewSize: 4096, Binary: true, Why: "binary"},
+			{Path: "src/new.py", Change: "added", NewMode: "0755", NewSize: 2, Inserted: 1, Patch: "@@ -0,0 +1 @@\n+x\n"},
+			{Path: "\"src/old\\n.py\"", Change: "removed", OldMode: "0644"},
+			{Path: "src/run.sh", Change: "mode", OldMode: "0644", NewMode: "0755"},
+			{Path: "src/dir/", Change: "mode", OldMode: "0755", NewMode: "0700", Binary: true, Why: "directory"},
+		},
+		Tables: []engine.TableDiff{
+			{Database: "app", Table: "public.invoices", Change: "rows", RowsOK: true, Inserted: 3, Updated: 1},
+			{Database: "app", Table: "public.log", Change: engine.TableTouched}, {Database: "app", Table: "public.old", Change: engine.TableDropped},
+		},
+		Catalogs: true,
+	}
+	if opt.Files != engine.DiffPatch {
+		for i := range d.Files {
+			d.Files[i].Patch = ""
+		}
+	}
+	return d, w.e.call("diff", opt)
+}
+
+// PlanRestore answers with a plan that somebody is in the way of.
+func (w worktree) PlanRestore(_ context.Context, opt engine.RestoreOptions) (*engine.RestorePlan, error) {
+	return &engine.RestorePlan{
+		PlanID: "1f0c6a2b9d3e", ID: "01jbc1", Name: "before-migration", Written: 2, Removed: 1, Modes: 1, Kept: 38, Bytes: 4 << 10,
+		Files: []engine.FileChange{{Path: "src/app.py", Change: "modified"}, {Path: "src/b.py", Change: "added"}, {Path: "src/new.py", Change: "removed"}},
+		Database: &engine.DatabasePlan{Bytes: 32 << 20, Stops: true, RowsKnown: true, Tables: []engine.TableDiff{
+			{Database: "app", Table: "public.invoices", Change: "rows", RowsOK: true, Deleted: 3, Updated: 1}}},
+		Safety: "before-restore-", InTheWay: []string{"managed command, pid 4242: npm run dev"},
+	}, w.e.call("plan restore", opt)
+}
