@@ -27,6 +27,7 @@ require (
 )
 
 require (
+	github.com/aymanbagabas/go-udiff v0.4.1
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect

@@ -13,6 +13,13 @@ const completeWithin = 2 * time.Second
 // "command". Whatever goes wrong, there is just nothing to offer. "file" and
 // "path" are for the front.
 func Complete(ctx context.Context, env Env, what string) []string {
+	return CompleteWord(ctx, env, what, "")
+}
+
+// CompleteWord is Complete for a word that was begun; what does not begin
+// with it may be listed, too. Only "checkpoint-path" needs the word: NAME:PATH,
+// one directory at a time.
+func CompleteWord(ctx context.Context, env Env, what, word string) []string {
 	ctx, cancel := context.WithTimeout(ctx, completeWithin)
 	defer cancel()
 	var names []string
@@ -27,6 +34,14 @@ func Complete(ctx context.Context, env Env, what string) []string {
 	case "checkpoint":
 		names, _ = inWorktree(ctx, env, func(w Worktree) ([]string, error) {
 			return w.Names(ctx)
+		})
+	case "checkpoint-path":
+		names, _ = inWorktree(ctx, env, func(w Worktree) ([]string, error) {
+			known, err := w.Names(ctx)
+			for i := range known {
+				known[i] += ":"
+			}
+			return append(known, w.PathsBelow(ctx, word)...), err
 		})
 	case "command":
 		names, _ = inWorktree(ctx, env, func(w Worktree) ([]string, error) {

@@ -16,8 +16,9 @@
 //	flag:"wait"             a flag --wait
 //	short:"m"               and its one-letter spelling
 //	arg:"NAME"              an argument instead of a flag; "[NAME]" may be left out,
-//	                        "[ARG...]" takes all that follow
+//	                        "[ARG...]" takes all that follow, "[-- ARG...]" all behind --
 //	value:"DURATION"        what help calls the value of a flag
+//	optional:"show"         what a flag means that is given without a value
 //	default:"20"            the value when none is given
 //	enum:"a,b"              the only values allowed
 //	complete:"checkpoint"   what completes it, see [Complete]

@@ -37,6 +37,7 @@ type Worktree interface {
 	List(ctx context.Context, opt engine.ListOptions) ([]engine.Checkpoint, error)
 	Show(ctx context.Context, ref string) (*engine.CheckpointDetail, error)
 	Names(ctx context.Context) ([]string, error)
+	Contents
 
 	StartDatabase(ctx context.Context, pin bool) (*engine.ServerInfo, error)
 	StopDatabase(ctx context.Context, opt engine.WaitOptions) error

@@ -37,6 +37,8 @@ type Field struct {
 	Complete string   // what completes it; see Complete
 	Help     string   // one line
 	Type     Type
+	Dash     bool   // an argument that stands behind "--" only
+	Optional string // what a flag means without a value; "": it needs one
 
 	index []int // of the struct's field, as reflect.VisibleFields gives it
 }
@@ -58,6 +60,7 @@ func fieldsOf(request reflect.Type) []Field {
 		if enum := sf.Tag.Get("enum"); enum != "" {
 			f.Enum = strings.Split(enum, ",")
 		}
+		f.Dash, f.Optional = strings.HasPrefix(f.Arg, "[-- "), sf.Tag.Get("optional")
 		f.Required = f.Arg != "" && !strings.HasPrefix(f.Arg, "[")
 		if f.Name == "" || f.Help == "" || f.Type == unsure || (f.Flag == "") == (f.Arg == "") {
 			panic(fmt.Sprintf("commands: %s.%s is not fit to be an input", request, sf.Name))

@@ -30,6 +30,9 @@ type Env struct {
 	// `db shell` start; an *os.File is passed on as it is.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	// Raw is where a verb that hands out the bytes of a file writes them; nil
+	// puts them into the result.
+	Raw io.Writer
 	// Signals sends the signals that would otherwise cancel the context to
 	// ch, until the returned function is called. nil: there are none.
 	Signals func(ch chan<- os.Signal) (release func())

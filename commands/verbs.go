@@ -6,7 +6,7 @@ import "strings"
 var Verbs = []*Verb{
 	setupVerb, trustVerb, runVerb, teardownVerb,
 	seedCreateVerb, seedListVerb, seedRemoveVerb,
-	captureVerb, restoreVerb, undoVerb, redoVerb, listVerb, showVerb, statusVerb, logVerb, recoverVerb,
+	captureVerb, restoreVerb, undoVerb, redoVerb, listVerb, showVerb, catVerb, diffVerb, statusVerb, logVerb, recoverVerb,
 	envVerb, dbStartVerb, dbStopVerb, dbURLVerb, dbShellVerb,
 	postgresListVerb, postgresInstallVerb, versionVerb,
 }

@@ -140,7 +140,7 @@ func TestEveryResultIsOneJSONObject(t *testing.T) {
 func TestOptionsReachTheEngine(t *testing.T) {
 	for _, c := range []struct{ verb, request, want string }{
 		{"capture", `{"name":"a","wait":"2s","disconnect":true}`, "capture {WaitOptions:{Wait:2s Disconnect:true UnsavedDisk:false} Name:a Note:}"},
-		{"restore", `{"ref":"o:a","verify":true,"discard_current":true}`, "restore {WaitOptions:{Wait:0s Disconnect:false UnsavedDisk:false} Ref:o:a Verify:true DiscardCurrent:true}"},
+		{"restore", `{"ref":"o:a","verify":true,"discard_current":true}`, "restore {WaitOptions:{Wait:0s Disconnect:false UnsavedDisk:false} Ref:o:a Verify:true DiscardCurrent:true Part: Paths:[] Plan:}"},
 		{"undo", `{"wait":"5"}`, "undo {Wait:5s Disconnect:false UnsavedDisk:false}"},
 		{"redo", `{"include_unsaved":"disk"}`, "redo {Wait:0s Disconnect:false UnsavedDisk:true}"},
 		{"recover", `{"back":true}`, "recover {WaitOptions:{Wait:0s Disconnect:false UnsavedDisk:false} Back:true}"},

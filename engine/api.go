@@ -73,9 +73,12 @@ type Skipped struct {
 // RestoreOptions are the wishes for a restore.
 type RestoreOptions struct {
 	WaitOptions
-	Ref            string // NAME or WORKTREE:NAME; unused by Undo and Redo
-	Verify         bool   // read back every page
-	DiscardCurrent bool   // go on although the present state cannot be saved
+	Ref            string   // NAME or WORKTREE:NAME; unused by Undo and Redo
+	Verify         bool     // read back every page
+	DiscardCurrent bool     // go on although the present state cannot be saved
+	Part           Part     // what of the checkpoint is put back; unused by Undo and Redo
+	Paths          []string // of PartPaths: from the worktree's top
+	Plan           string   // go on only if this still is the id of the plan
 }
 
 // RestoreResult describes a finished restore, undo or redo.
@@ -83,7 +86,9 @@ type RestoreResult struct {
 	Verb         string         `json:"verb"` // restore, undo or redo
 	ID           storage.PairID `json:"id"`   // what the worktree is at now
 	Name         string         `json:"name"`
-	SafetyID     storage.PairID `json:"safety_id"` // what was there before; undo goes back to it
+	Part         Part           `json:"part,omitempty"`  // of it, that was put back; "" is all
+	Paths        []string       `json:"paths,omitempty"` // that were put back
+	SafetyID     storage.PairID `json:"safety_id"`       // what was there before; undo goes back to it
 	SafetyName   string         `json:"safety_name"`
 	Changed      int            `json:"changed"`           // source files written
 	Removed      int            `json:"removed"`           // source files removed
@@ -164,9 +169,10 @@ type Checkpoint struct {
 	GitBranch    string           `json:"git_branch,omitempty"`
 	Files        int              `json:"files"`
 	LogicalBytes int64            `json:"logical_bytes"`
-	OwnBytes     int64            `json:"own_bytes"`    // stored for it alone
-	SharedBytes  int64            `json:"shared_bytes"` // stored, and other checkpoints need it too
-	Current      bool             `json:"current"`      // the worktree rests on it
+	OwnBytes     int64            `json:"own_bytes"`      // stored for it alone
+	SharedBytes  int64            `json:"shared_bytes"`   // stored, and other checkpoints need it too
+	Current      bool             `json:"current"`        // the worktree rests on it
+	Half         Part             `json:"half,omitempty"` // "code" or "data": only that half of the worktree does
 }
 
 // CheckpointDetail is everything about one checkpoint.
@@ -190,23 +196,26 @@ type FileChange struct {
 
 // StatusResult is the state of a worktree.
 type StatusResult struct {
-	Worktree    WorktreeInfo    `json:"worktree"`
-	Interrupted *Interrupted    `json:"interrupted,omitempty"`
-	Operation   *RunningOp      `json:"operation,omitempty"`  // one that is under way now
-	Checkpoint  *Checkpoint     `json:"checkpoint,omitempty"` // the one the worktree rests on
-	AgeSeconds  int64           `json:"age_seconds"`          // of it
-	Source      []string        `json:"source"`
-	Files       []FileChange    `json:"files"` // since the checkpoint; at most MaxStatusFiles
-	FileCount   int             `json:"file_count"`
-	FilesKnown  bool            `json:"files_known"` // the files were compared with the checkpoint
-	Tables      []TableChange   `json:"tables"`      // since the checkpoint
-	RowCount    int64           `json:"row_count"`
-	RowsKnown   bool            `json:"rows_known"` // the server runs, and its counters can be compared
-	Server      ServerInfo      `json:"server"`
-	Holders     []HolderInfo    `json:"holders"`           // managed commands that run
-	Unsaved     []UnsavedBuffer `json:"unsaved,omitempty"` // of editors, wherever in the worktree
-	Trusted     bool            `json:"trusted"`
-	Problems    []string        `json:"problems,omitempty"` // what keeps the rest from being known
+	Worktree    WorktreeInfo `json:"worktree"`
+	Interrupted *Interrupted `json:"interrupted,omitempty"`
+	Operation   *RunningOp   `json:"operation,omitempty"`  // one that is under way now
+	Checkpoint  *Checkpoint  `json:"checkpoint,omitempty"` // the one the worktree rests on
+	// Source is the checkpoint that the source files rest on, where that is
+	// another one; Checkpoint is then only where the database comes from.
+	SourceCheckpoint *Checkpoint     `json:"source_checkpoint,omitempty"`
+	AgeSeconds       int64           `json:"age_seconds"` // of it
+	Source           []string        `json:"source"`
+	Files            []FileChange    `json:"files"` // since the checkpoint; at most MaxStatusFiles
+	FileCount        int             `json:"file_count"`
+	FilesKnown       bool            `json:"files_known"` // the files were compared with the checkpoint
+	Tables           []TableChange   `json:"tables"`      // since the checkpoint
+	RowCount         int64           `json:"row_count"`
+	RowsKnown        bool            `json:"rows_known"` // the server runs, and its counters can be compared
+	Server           ServerInfo      `json:"server"`
+	Holders          []HolderInfo    `json:"holders"`           // managed commands that run
+	Unsaved          []UnsavedBuffer `json:"unsaved,omitempty"` // of editors, wherever in the worktree
+	Trusted          bool            `json:"trusted"`
+	Problems         []string        `json:"problems,omitempty"` // what keeps the rest from being known
 }
 
 // Interrupted describes an operation that was cut off.
@@ -253,6 +262,8 @@ type Operation struct {
 	Before  storage.PairID `json:"before,omitempty"`
 	After   storage.PairID `json:"after,omitempty"`
 	Name    string         `json:"name,omitempty"` // the checkpoint it was about
+	Part    Part           `json:"part,omitempty"` // of it, that was restored; "" is all
+	Paths   []string       `json:"paths,omitempty"`
 	Error   string         `json:"error,omitempty"`
 }
 

@@ -48,21 +48,37 @@ func restoreOne(wt *Worktree) error {
 	return err
 }
 
+// restorePart restores a part of checkpoint one.
+func restorePart(part Part, paths ...string) func(wt *Worktree) error {
+	return func(wt *Worktree) error {
+		_, err := wt.Restore(context.Background(), RestoreOptions{Ref: "one", Part: part, Paths: paths})
+		return err
+	}
+}
+
+func undo(wt *Worktree) error {
+	_, err := wt.Undo(context.Background(), WaitOptions{})
+	return err
+}
+
 var scenes = []scene{
 	{"capture", func(*world, *Worktree) {}, func(wt *Worktree) error {
 		_, err := wt.Capture(context.Background(), CaptureOptions{Name: "two"})
 		return err
 	}},
 	{"restore", func(*world, *Worktree) {}, restoreOne},
-	{"undo", func(w *world, wt *Worktree) { must(w.t, restoreOne(wt)) }, func(wt *Worktree) error {
-		_, err := wt.Undo(context.Background(), WaitOptions{})
-		return err
-	}},
+	{"undo", func(w *world, wt *Worktree) { must(w.t, restoreOne(wt)) }, undo},
 	{"second restore", func(w *world, wt *Worktree) {
 		must(w.t, restoreOne(wt))
 		w.insert(wt, "three")
 		w.write("src/changed", "three")
 	}, restoreOne},
+	{"code only", func(*world, *Worktree) {}, restorePart(PartCode)},
+	{"data only", func(*world, *Worktree) {}, restorePart(PartData)},
+	{"paths", func(*world, *Worktree) {}, restorePart(PartPaths, "src/changed", "src/removed later")},
+	{"undo paths", func(w *world, wt *Worktree) {
+		must(w.t, restorePart(PartPaths, "src/changed", "src/removed later")(wt))
+	}, undo},
 }
 
 // outcomes runs a scene whole and tells the states before and after, and how

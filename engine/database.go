@@ -92,6 +92,27 @@ type TableChange struct {
 	Deleted  int64  `json:"deleted"`
 }
 
+// ChangedFile is a file of a database's trees that differs between two states.
+type ChangedFile struct {
+	Tree, Path string
+	Old, New   bool // it is there in the one, and in the other
+}
+
+// The ways in which the files of a table can differ.
+const (
+	TableCreated   = "created"
+	TableDropped   = "dropped"
+	TableRewritten = "rewritten" // it has another file: TRUNCATE, VACUUM FULL, ALTER TABLE
+	TableTouched   = "files"     // pages of it changed, which says nothing about rows
+)
+
+// TableFile is a table whose files differ.
+type TableFile struct {
+	Database string
+	Table    string // schema.table; "" stands for all system tables of the database
+	Change   string // one of the constants above
+}
+
 // Branch is where one database of its own lives.
 type Branch struct {
 	ID   string // unique in the store
@@ -158,6 +179,11 @@ type Database interface {
 	Observe(ctx context.Context) (Observation, error)
 	// Changes compares counters of two observations of the same history.
 	Changes(before, after json.RawMessage) ([]TableChange, error)
+
+	// TableFiles tells which tables changed files belong to, by the table
+	// maps of the observations of both states; either may be nil. Files that
+	// are no table's are passed over, but for those of system tables.
+	TableFiles(before, after json.RawMessage, changed []ChangedFile) ([]TableFile, error)
 
 	// Facts describes the state in a slot: version, architecture, collation, ...
 	Facts(ctx context.Context, slot Slot) (json.RawMessage, error)

@@ -92,6 +92,31 @@
 // reading. The slot that a restore leaves was saved without a restart, so it
 // holds exactly the safety pair, and the next restore starts from there.
 //
+// # Parts
+//
+// A restore may be of a part: all source files, some paths of them, or the
+// database. It is the same operation with the same journal, switch, safety pair
+// and undo; what differs is what it touches:
+//
+//	             server     safety pair holds   install       slot      selection
+//	both         stopped    both halves         T over S      the other both halves at T
+//	code         goes on    source files        T over S      the same  source at T
+//	paths        goes on    source files        those paths   the same  unchanged
+//	data         stopped    both halves         nothing       the other database at T
+//
+// The selection keeps the pairs of the two halves apart instead of joining
+// them in a new pair: a pair is what was there at one moment, and this never
+// was. After single paths both halves rest where they were, and the paths show
+// as changes, as in git. A pair's parent is the one that its database comes
+// from, so that counters can be compared along a line of parents.
+//
+// Part and paths are in the log row: undo takes back just that part, so that
+// what was done to the rest since stays.
+//
+// A plan is the restore's own planner over the present files instead of a
+// saved manifest. Its id covers what is there now and what would be, and is
+// compared again under the locks, before the journal.
+//
 // # Decisions
 //
 // Undo reverts the last restore, undo or redo, so that undo twice ends where

@@ -214,6 +214,14 @@ func (d *fakeDB) answer() error {
 }
 
 func (d *fakeDB) Changes(_, _ json.RawMessage) ([]TableChange, error) { return nil, nil }
+func (d *fakeDB) TableFiles(_, _ json.RawMessage, changed []ChangedFile) ([]TableFile, error) {
+	for _, c := range changed {
+		if c.Path == "rows" {
+			return []TableFile{{Database: "fake", Table: "rows", Change: TableTouched}}, nil
+		}
+	}
+	return nil, nil
+}
 func (d *fakeDB) Facts(context.Context, Slot) (json.RawMessage, error) {
 	return json.RawMessage(`{"version":"1"}`), nil
 }

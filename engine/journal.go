@@ -57,6 +57,11 @@ type journal struct {
 	TargetKind    storage.PairKind `json:"target_kind,omitempty"`
 	TargetName    string           `json:"target_name,omitempty"`
 
+	// Part is what of the target a restore puts back, Paths (quoted) which
+	// paths of it.
+	Part  Part     `json:"part,omitempty"`
+	Paths []string `json:"paths,omitempty"`
+
 	Before selection `json:"before"`            // current.json at the start
 	ToSlot Slot      `json:"to_slot,omitempty"` // that a restore patches
 }

@@ -49,7 +49,7 @@ func (w *Worktree) rows(ctx context.Context, pairs []*storage.Pair) ([]Checkpoin
 	}
 	list := make([]Checkpoint, 0, len(pairs))
 	for _, p := range pairs {
-		list = append(list, checkpoint(p, names[p.Worktree], usage[p.ID], current.Pair))
+		list = append(list, checkpoint(p, names[p.Worktree], usage[p.ID], current))
 	}
 	return list, nil
 }
@@ -78,10 +78,19 @@ func (w *Worktree) worktreeNames() (map[string]string, error) {
 	return names, err
 }
 
-func checkpoint(p *storage.Pair, worktree string, u storage.Usage, current storage.PairID) Checkpoint {
-	return Checkpoint{ID: p.ID, Name: p.Name, Worktree: worktree, Kind: p.Kind, Created: p.Created, Note: p.Note,
+func checkpoint(p *storage.Pair, worktree string, u storage.Usage, current selection) Checkpoint {
+	c := Checkpoint{ID: p.ID, Name: p.Name, Worktree: worktree, Kind: p.Kind, Created: p.Created, Note: p.Note,
 		Reason: p.Reason, Actor: p.Actor, Head: p.Head, GitBranch: p.GitBranch, Files: p.Source.Files,
-		LogicalBytes: p.LogicalBytes, OwnBytes: u.OwnBytes, SharedBytes: u.SharedBytes, Current: p.ID == current}
+		LogicalBytes: p.LogicalBytes, OwnBytes: u.OwnBytes, SharedBytes: u.SharedBytes}
+	switch data, source := current.data().Pair == p.ID, current.source().Pair == p.ID; {
+	case data && source:
+		c.Current = true
+	case data:
+		c.Half = PartData
+	case source:
+		c.Half = PartCode
+	}
+	return c
 }
 
 // Show describes one checkpoint.

@@ -40,7 +40,13 @@ type operation struct {
 
 // begin takes the locks of an operation that changes the worktree, waits for
 // managed commands, and looks at the server. Nothing is changed yet.
-func (w *Worktree) begin(ctx context.Context, verb string, opt WaitOptions) (_ *operation, err error) {
+func (w *Worktree) begin(ctx context.Context, verb string, opt WaitOptions) (*operation, error) {
+	return w.beginPart(ctx, verb, PartAll, opt)
+}
+
+// beginPart is begin for a restore of a part: what leaves the database alone
+// needs nothing of its server and its clients.
+func (w *Worktree) beginPart(ctx context.Context, verb string, part Part, opt WaitOptions) (_ *operation, err error) {
 	op := &operation{w: w, began: w.host.Clock.Now()}
 	if err := op.lock(ctx, verb, opt); err != nil {
 		op.close()
@@ -50,7 +56,7 @@ func (w *Worktree) begin(ctx context.Context, verb string, opt WaitOptions) (_ *
 		op.close()
 		return nil, err
 	}
-	if err := op.look(ctx, verb, opt); err != nil {
+	if err := op.look(ctx, verb, part, opt); err != nil {
 		op.close()
 		return nil, err
 	}
@@ -81,17 +87,21 @@ func (op *operation) lock(ctx context.Context, verb string, opt WaitOptions) err
 }
 
 // look reads the selection and the server's state into a new journal.
-func (op *operation) look(ctx context.Context, verb string, opt WaitOptions) error {
+func (op *operation) look(ctx context.Context, verb string, part Part, opt WaitOptions) error {
 	before, err := op.w.readSelection()
 	if err != nil {
 		return fault.Wrap(verb, op.w.file(selectionFile), err)
 	}
 	op.j = op.w.newJournal(verb, before)
+	op.j.Part = part
 	st, err := op.w.db.State(ctx, before.Slot)
 	if err != nil {
 		return err
 	}
 	switch {
+	case part.leavesData():
+		op.running = st.State == Running && st.Slot == before.Slot
+		op.j.ServerRan = op.running
 	case st.State == Foreign:
 		return op.w.foreign(verb, before.Slot)
 	case st.State == Running && st.Slot != before.Slot:
@@ -160,7 +170,7 @@ func (w *Worktree) refuseClients(ctx context.Context, verb string, disconnect bo
 // journal. Nothing may be changed before.
 func (op *operation) start(name, reason string) error {
 	row := logRow{Operation: op.j.Operation, Verb: op.j.Verb, Actor: op.w.host.Actor, Reason: reason,
-		Before: op.j.Before.Pair, Name: name}
+		Before: op.j.Before.Pair, Name: name, Part: op.j.Part, Paths: op.j.Paths}
 	if err := op.w.appendLog(row); err != nil {
 		return err
 	}
@@ -268,7 +278,7 @@ func (op *operation) back(ctx context.Context, outcome string, cause error) erro
 // Behind the durable outcome row nothing is left to recover, so that it does
 // not matter when a power cut brings the journal back.
 func (op *operation) end(row logRow, cause error) error {
-	row.Operation, row.Verb = op.j.Operation, op.j.Verb
+	row.Operation, row.Verb, row.Part, row.Paths = op.j.Operation, op.j.Verb, op.j.Part, op.j.Paths
 	if cause != nil {
 		row.Error = cause.Error()
 	}

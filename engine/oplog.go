@@ -46,6 +46,8 @@ type logRow struct {
 	AfterKind storage.PairKind `json:"after_kind,omitempty"`
 	Name      string           `json:"name,omitempty"`
 	Error     string           `json:"error,omitempty"`
+	Part      Part             `json:"part,omitempty"`  // of a restore
+	Paths     []string         `json:"paths,omitempty"` // of it, quoted
 }
 
 // appendLog adds a row; it is durable when it returns nil.
@@ -88,6 +90,7 @@ func (w *Worktree) Log(_ context.Context, limit int) ([]Operation, error) {
 			op.Name = row.Name
 		}
 		op.Error = row.Error
+		op.Part, op.Paths = row.Part, row.Paths
 	})
 	if err != nil {
 		return nil, err

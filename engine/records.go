@@ -58,6 +58,36 @@ type selection struct {
 	Slot      Slot             `json:"slot"`
 	Operation string           `json:"operation"` // that made it
 	At        time.Time        `json:"at"`
+	// Source is the pair that the source files rest on where that is another
+	// one than Pair, which then is only where the database comes from.
+	Source *pairRef `json:"source,omitempty"`
+}
+
+// pairRef leads to a pair.
+type pairRef struct {
+	Project string           `json:"project"`
+	Pair    storage.PairID   `json:"pair"`
+	Kind    storage.PairKind `json:"kind"`
+}
+
+// data is the pair that the database rests on.
+func (s selection) data() pairRef { return pairRef{s.Project, s.Pair, s.Kind} }
+
+// source is the pair that the source files rest on.
+func (s selection) source() pairRef {
+	if s.Source != nil {
+		return *s.Source
+	}
+	return s.data()
+}
+
+// rest makes a selection of the pairs that its halves rest on.
+func (s selection) rest(source, data pairRef) selection {
+	s.Project, s.Pair, s.Kind, s.Source = data.Project, data.Pair, data.Kind, nil
+	if source.Pair != data.Pair {
+		s.Source = &source
+	}
+	return s
 }
 
 // link is <git dir>/forklift.json: all that lives inside git's directories.

@@ -118,7 +118,7 @@ func (op *operation) recoverForward(ctx context.Context, res *RecoverResult) err
 	if err != nil {
 		return err
 	}
-	install, err := op.w.reopenStaging(ctx, op.j.Operation, false, safety.Source, target.Source)
+	install, err := op.w.reopenStaging(ctx, op.j, false, safety, target)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (op *operation) turnBack(ctx context.Context, res *RecoverResult) error {
 	if err != nil {
 		return err
 	}
-	install, err := op.w.reopenStaging(ctx, op.j.Operation, true, target.Source, safety.Source)
+	install, err := op.w.reopenStaging(ctx, op.j, true, safety, target)
 	if err != nil {
 		return err
 	}
@@ -190,6 +190,9 @@ func (op *operation) turnedBack(ctx context.Context, install *worktree.Install, 
 // oldSlotIntact refuses to go back when the slot that the restore left is not
 // what was saved.
 func (op *operation) oldSlotIntact() error {
+	if op.j.Part.leavesData() {
+		return nil // there is none: the database was not touched
+	}
 	r, err := op.w.proven(op.j.Before.Slot)
 	if err != nil {
 		return err

@@ -23,6 +23,9 @@ const auditShare = 0.01
 // returns nil the result is durable and the server runs again if it did.
 func (w *Worktree) Restore(ctx context.Context, opt RestoreOptions) (*RestoreResult, error) {
 	target, err := w.resolve(ctx, opt.Ref)
+	if err == nil {
+		err = w.checkPaths(ctx, target, opt)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ func (w *Worktree) moveBack(ctx context.Context, verb string, last *logRow, opt 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	}
-	return w.move(ctx, verb, target, RestoreOptions{WaitOptions: opt})
+	return w.move(ctx, verb, target, RestoreOptions{WaitOptions: opt, Part: last.Part, Paths: unquoted(last.Paths)})
 }
 
 // restoring is a restore under way.
@@ -75,21 +78,18 @@ type restoring struct {
 	result  RestoreResult
 }
 
-// filesOnly reports a target without a database (a rescue checkpoint): its
-// files are restored, and the database stays where it is.
-func (r *restoring) filesOnly() bool { return len(r.target.Databases) == 0 }
-
 // move is restore, undo and redo: design section 7, steps 1 to 8.
 func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, opt RestoreOptions) (*RestoreResult, error) {
 	cfg, err := w.Config(ctx)
 	if err != nil {
 		return nil, err
 	}
-	data, err := w.checkTarget(ctx, target)
+	opt, warnings := partOf(target, opt)
+	data, err := w.checkPart(ctx, target, opt.Part)
 	if err != nil {
 		return nil, err
 	}
-	op, err := w.begin(ctx, verb, opt.WaitOptions)
+	op, err := w.beginPart(ctx, verb, opt.Part, opt.WaitOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,11 @@ func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, 
 		return nil, err
 	}
 	r := &restoring{operation: op, target: target, data: data, cfg: cfg, opt: opt}
+	r.warnings = append(r.warnings, warnings...)
 	r.plan()
+	if err := r.samePlan(ctx); err != nil {
+		return nil, err
+	}
 	if err := w.checkSpace(verb, r.j.ToSlot, data); err != nil {
 		return nil, err
 	}
@@ -112,10 +116,10 @@ func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, 
 func (r *restoring) plan() {
 	j := r.j
 	j.Target, j.TargetProject, j.TargetKind, j.TargetName = r.target.ID, r.target.Project, r.target.Kind, r.w.refOf(r.target)
+	j.Paths = quoted(r.opt.Paths)
 	j.ToSlot = j.Before.Slot.Other()
-	if r.filesOnly() {
+	if j.Part.leavesData() {
 		j.ToSlot = j.Before.Slot
-		r.warnings = append(r.warnings, "this checkpoint holds files only: the database stays as it is")
 	}
 	j.Pair, j.PairKind = storage.PairID(j.Operation), storage.Safety
 	j.PairName = fmt.Sprintf("before-%s-%s", j.Verb, j.Started.Format("20060102-150405.000"))
@@ -135,7 +139,7 @@ func (r *restoring) run(ctx context.Context) error {
 		return err
 	}
 	r.enter(ctx, phaseStage)
-	if r.install, err = r.w.stage(ctx, r.j.Operation, r.safety.Source, r.target.Source); err != nil {
+	if r.install, err = r.w.stage(ctx, r.j, r.safety, r.target); err != nil {
 		return err
 	}
 	r.enter(ctx, phaseFlush)
@@ -155,21 +159,10 @@ func (r *restoring) run(ctx context.Context) error {
 	return r.forward(ctx)
 }
 
-// next is the selection that the restore switches to. After files only, the
-// worktree rests on its safety pair, whose database it still has.
-func (r *restoring) next() selection {
-	s := selection{Project: r.j.TargetProject, Pair: r.j.Target, Kind: r.j.TargetKind, Slot: r.j.ToSlot,
-		Operation: r.j.Operation, At: r.w.host.Clock.Now()}
-	if r.filesOnly() {
-		s.Project, s.Pair, s.Kind = r.safety.Project, r.safety.ID, r.safety.Kind
-	}
-	return s
-}
-
 // patch makes the idle slot the target's database, flushed, while the server
 // still runs on the other one.
 func (r *restoring) patch(ctx context.Context) error {
-	if r.filesOnly() {
+	if r.j.Part.leavesData() {
 		return nil
 	}
 	unlock, err := r.w.lockSlot(ctx, r.j.ToSlot)
@@ -188,6 +181,9 @@ func (r *restoring) patch(ctx context.Context) error {
 // save captures the present state as the safety pair and leaves the server
 // stopped. A pair that holds exactly this state already serves as well.
 func (r *restoring) save(ctx context.Context) (*saver, error) {
+	if r.j.Part.leavesData() {
+		return r.saveSourcesOnly(ctx)
+	}
 	if err := r.recoverUnclean(ctx); err != nil {
 		if !r.opt.DiscardCurrent {
 			return nil, &fault.Error{Op: r.j.Verb, Path: r.w.branch.SlotDir(r.j.Before.Slot), Err: fmt.Errorf("the present database cannot be saved: %w", err),
@@ -213,7 +209,7 @@ func (r *restoring) publishSafety(ctx context.Context, s *saver) error {
 		return err
 	}
 	var err error
-	if s.extra, err = worktree.Covered(ctx, r.w.store, s.source.Manifest, r.target.Source); err != nil {
+	if s.extra, err = r.covered(ctx, s.source.Manifest); err != nil {
 		return err
 	}
 	if len(s.extra) > 0 {
@@ -249,23 +245,31 @@ func (r *restoring) saveMore(ctx context.Context, s *saver) error {
 // serving is the pair that the worktree rests on, if it is exactly what was
 // just captured; nil otherwise. A seed never serves.
 func (r *restoring) serving(ctx context.Context, s *saver) (*storage.Pair, error) {
-	if r.j.Before.Project == "" {
+	at := r.j.Before.data()
+	if r.j.Part.leavesData() {
+		at = r.j.Before.source()
+	}
+	if at.Project == "" {
 		return nil, nil
 	}
-	p, err := r.w.store.Pair(ctx, r.j.Before.Project, r.j.Before.Pair)
+	p, err := r.w.store.Pair(ctx, at.Project, at.Pair)
 	if err != nil {
 		if fault.KindOf(err) == fault.NotFound {
 			return nil, nil
 		}
 		return nil, err
 	}
-	if p.Worktree != r.w.rec.ID || len(p.Databases) != 1 || !p.Source.Same(s.sourceState()) || !sameTrees(p.Databases[0].Trees, s.trees()) {
+	if p.Worktree != r.w.rec.ID || !p.Source.Same(s.sourceState()) {
+		return nil, nil
+	}
+	if !r.j.Part.leavesData() && (len(p.Databases) != 1 || !sameTrees(p.Databases[0].Trees, s.trees())) {
 		return nil, nil
 	}
 	return p, nil
 }
 
-// saveSourcesOnly is --discard-current: the files are saved, the database,
+// saveSourcesOnly saves the files: all that a restore needs which leaves the
+// database alone, and all that --discard-current can save; then the database,
 // which cannot be brought to rest, is set aside byte for byte.
 func (r *restoring) saveSourcesOnly(ctx context.Context) (*saver, error) {
 	s, err := r.w.newSaver(ctx, r.cfg.Selection(), r.j.Before.Slot)
@@ -330,12 +334,14 @@ func (r *restoring) forward(ctx context.Context) error {
 	if rescue != nil {
 		r.result.RescueName, r.result.Rescued = rescue.Name, rescue.paths
 	}
-	st, err := r.w.db.State(ctx, r.j.ToSlot)
-	if err != nil {
-		return err
-	}
-	if st.State != AtRest {
-		return fmt.Errorf("the restored database is %s, not at rest", st.State)
+	if !r.j.Part.leavesData() {
+		st, err := r.w.db.State(ctx, r.j.ToSlot)
+		if err != nil {
+			return err
+		}
+		if st.State != AtRest {
+			return fmt.Errorf("the restored database is %s, not at rest", st.State)
+		}
 	}
 	return r.concluded(ctx)
 }
@@ -363,6 +369,7 @@ func (r *restoring) concluded(ctx context.Context) error {
 func (r *restoring) finished() *RestoreResult {
 	res := r.result
 	res.Verb, res.ID, res.Name = r.j.Verb, r.target.ID, r.j.TargetName
+	res.Part, res.Paths = r.j.Part, r.j.Paths
 	res.SafetyID, res.SafetyName = r.j.Pair, r.j.PairName
 	res.Running, res.AwayMs, res.WallMs = r.running, r.away.Milliseconds(), r.wall().Milliseconds()
 	res.Warnings = r.warnings

@@ -138,6 +138,11 @@ func (w *Worktree) patchSlot(ctx context.Context, slot Slot, trees []storage.Tre
 	if err := w.soil(slot); err != nil {
 		return 0, err
 	}
+	if _, seen := w.lastObservation(slot); seen { // of what the slot held until now
+		if err := w.removeRecord(observedFile); err != nil {
+			return 0, err
+		}
+	}
 	unlock, err := w.store.LockShared(ctx, serverLockWait)
 	if err != nil {
 		return 0, err

@@ -41,9 +41,9 @@ func (w *Worktree) sourceRules(sel config.Selection, ignored, extra []string) (s
 }
 
 // stageOptions are what every way of staging has in common.
-func (w *Worktree) stageOptions(operation string, saved, target storage.SourceState) worktree.StageOptions {
+func (w *Worktree) stageOptions(operation string, only []string, saved, target storage.SourceState) worktree.StageOptions {
 	return worktree.StageOptions{FS: w.fs, Dir: w.rec.Path, Store: w.store, Clock: w.host.Clock, Operation: operation,
-		Saved: saved, Target: target,
+		Saved: saved, Target: target, Only: only,
 		Git: sourceGit{w}}
 }
 
@@ -62,19 +62,25 @@ func (g sourceGit) Tracked(ctx context.Context, paths []string) ([]string, error
 	return g.w.host.Git.TrackedIn(ctx, g.w.repo, paths)
 }
 
-// stage prepares the install of target over saved, before the switch.
-func (w *Worktree) stage(ctx context.Context, operation string, saved, target storage.SourceState) (*worktree.Install, error) {
-	return worktree.Stage(ctx, w.stageOptions(operation, saved, target))
+// stage prepares the install of an operation's part of target over saved,
+// before the switch.
+func (w *Worktree) stage(ctx context.Context, j *journal, safety, target *storage.Pair) (*worktree.Install, error) {
+	saved, wanted := j.sources(safety, target)
+	return worktree.Stage(ctx, w.stageOptions(j.Operation, j.only(), saved, wanted))
 }
 
 // reopenStaging finds the staged install of an operation behind its switch,
-// or stages it again from the store.
-func (w *Worktree) reopenStaging(ctx context.Context, operation string, back bool, saved, target storage.SourceState) (*worktree.Install, error) {
-	install, err := worktree.OpenInstall(ctx, w.fs, w.rec.Path, w.store, w.host.Clock, operation, back)
+// or stages it again from the store. back is the way back to the safety pair.
+func (w *Worktree) reopenStaging(ctx context.Context, j *journal, back bool, safety, target *storage.Pair) (*worktree.Install, error) {
+	install, err := worktree.OpenInstall(ctx, w.fs, w.rec.Path, w.store, w.host.Clock, j.Operation, back)
 	if err != nil || install != nil {
 		return install, err
 	}
-	opt := w.stageOptions(operation, saved, target)
+	saved, wanted := j.sources(safety, target)
+	if back {
+		saved, wanted = wanted, saved
+	}
+	opt := w.stageOptions(j.Operation, j.only(), saved, wanted)
 	opt.Switched, opt.Back = true, back
 	return worktree.Stage(ctx, opt)
 }

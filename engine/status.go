@@ -100,21 +100,33 @@ func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult, files b
 		return err
 	}
 	if sel.Project != "" {
-		c := checkpoint(pair, w.rec.Name, storage.Usage{}, sel.Pair)
-		if pair.Worktree != w.rec.ID {
-			if rec, err := w.readRecord(pair.Worktree); err == nil {
-				c.Worktree = rec.Name
-			}
-		}
-		res.Checkpoint = &c
+		res.Checkpoint = w.resting(pair, sel)
 		res.AgeSeconds = int64(w.host.Clock.Now().Sub(pair.Created) / time.Second)
-		if cfg != nil && files {
-			if err := w.statusFiles(ctx, res, pair, cfg.Selection()); err != nil {
-				return err
-			}
+	}
+	source := pair
+	if at := sel.Source; at != nil && at.Project != "" {
+		if source, err = w.store.Pair(ctx, at.Project, at.Pair); err != nil {
+			return err
+		}
+		res.SourceCheckpoint = w.resting(source, sel)
+	}
+	if sel.source().Project != "" && cfg != nil && files {
+		if err := w.statusFiles(ctx, res, source, cfg.Selection()); err != nil {
+			return err
 		}
 	}
 	return w.statusTables(ctx, res, pair)
+}
+
+// resting describes a checkpoint that the worktree, or half of it, rests on.
+func (w *Worktree) resting(pair *storage.Pair, sel selection) *Checkpoint {
+	c := checkpoint(pair, w.rec.Name, storage.Usage{}, sel)
+	if pair.Worktree != w.rec.ID {
+		if rec, err := w.readRecord(pair.Worktree); err == nil {
+			c.Worktree = rec.Name
+		}
+	}
+	return &c
 }
 
 // problem is an error with its hint.

@@ -46,7 +46,7 @@ func (a *app) main(args []string) int {
 	ctx, stop := a.signals.context(context.Background(), a.stopping)
 	defer stop()
 	root := a.tree()
-	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
+	root.SetArgs(append([]string{}, joinPlan(args)...)) // nil would mean the arguments of the process
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return a.code
@@ -120,6 +120,8 @@ func (a *app) env() (commands.Env, error) {
 	}
 	if a.json {
 		env.Stdout = a.err // stdout is for the result
+	} else {
+		env.Raw = a.out
 	}
 	if a.term.in && a.term.err && !a.json {
 		env.Confirm = a.confirm

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -25,7 +27,28 @@ func argNames(v *commands.Verb) []string {
 }
 
 // isRest reports an argument that takes all that follow.
-func isRest(f commands.Field) bool { return f.Arg != "" && f.Type == commands.Texts }
+func isRest(f commands.Field) bool { return f.Arg != "" && f.Type == commands.Texts && !f.Dash }
+
+// planID matches the ids of plans.
+var planID = regexp.MustCompile(`^[0-9a-f]{12}$`)
+
+// joinPlan makes `--plan ID` one word: the value of that flag may be left out,
+// so that the id would else be an argument.
+func joinPlan(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			return append(out, args[i:]...)
+		}
+		if args[i] == "--plan" && i+1 < len(args) && planID.MatchString(args[i+1]) {
+			i++
+			out = append(out, "--plan="+args[i])
+			continue
+		}
+		out = append(out, args[i])
+	}
+	return out
+}
 
 // restOf is the argument that takes all that follow, or nil.
 func restOf(v *commands.Verb) *commands.Field {
@@ -42,8 +65,20 @@ func restOf(v *commands.Verb) *commands.Field {
 // that takes all that follow.
 func setArgs(v *commands.Verb, request any, args []string, dash int) error {
 	rest := restOf(v)
+	var behind []string
+	for _, f := range v.Fields {
+		if f.Dash && dash >= 0 {
+			args, behind = args[:dash], args[dash:]
+		}
+	}
 	for _, f := range v.Fields {
 		switch {
+		case f.Dash:
+			for _, arg := range behind {
+				if err := f.Set(request, arg); err != nil {
+					return usageError(v, err)
+				}
+			}
 		case f.Arg == "" || (rest != nil && dash == 0 && !isRest(f)):
 			continue
 		case isRest(f):
@@ -66,12 +101,21 @@ func setArgs(v *commands.Verb, request any, args []string, dash int) error {
 		}
 	}
 	if len(args) > 0 {
-		return usageError(v, fmt.Errorf("unexpected argument %q", args[0]))
+		err := usageError(v, fmt.Errorf("unexpected argument %q", args[0]))
+		if dashOf(v) {
+			err.Hint = fmt.Sprintf("Paths stand behind --: `forklift %s ... -- %s`.", v.Name, args[0])
+		}
+		return err
 	}
 	return nil
 }
 
-func usageError(v *commands.Verb, err error) error {
+// dashOf reports a verb that takes paths behind "--".
+func dashOf(v *commands.Verb) bool {
+	return slices.ContainsFunc(v.Fields, func(f commands.Field) bool { return f.Dash })
+}
+
+func usageError(v *commands.Verb, err error) *fault.Error {
 	return &fault.Error{Op: v.Name, Kind: fault.Usage, Err: err, Hint: fmt.Sprintf("See `forklift %s --help`.", v.Name)}
 }
 
@@ -98,6 +142,7 @@ func (a *app) addFlag(cmd *cobra.Command, f commands.Field, request any) {
 		flag.NoOptDefVal = "true"
 		return
 	}
+	flag.NoOptDefVal = f.Optional
 	// The name of a flag of this very command is always known.
 	_ = cmd.RegisterFlagCompletionFunc(f.Flag, a.completeField(f))
 }

@@ -67,7 +67,10 @@ func (a *app) completeArgs(v *commands.Verb) completeFunc {
 			if f.Arg == "" {
 				continue
 			}
-			if isRest(f) {
+			if f.Dash && cmd.ArgsLenAtDash() < 0 {
+				break
+			}
+			if isRest(f) || f.Dash {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
 			if n == 0 {
@@ -102,7 +105,10 @@ func (a *app) completeField(f commands.Field) completeFunc {
 		if f.Complete == "command" {
 			directive = cobra.ShellCompDirectiveDefault // behind -- it is a program
 		}
-		return withPrefix(commands.Complete(cmd.Context(), env, f.Complete), word), directive
+		if f.Complete == "checkpoint-path" {
+			directive |= cobra.ShellCompDirectiveNoSpace // more of the path may follow
+		}
+		return withPrefix(commands.CompleteWord(cmd.Context(), env, f.Complete, word), word), directive
 	}
 }
 

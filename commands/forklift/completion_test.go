@@ -36,6 +36,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"rest"}, []string{"restore"}},
 		{[]string{"restore", ""}, []string{"before-migration", "after", "other:after"}},
 		{[]string{"restore", "oth"}, []string{"other:after"}},
+		{[]string{"cat", "a"}, []string{"after:"}},
+		{[]string{"cat", "after:s"}, []string{"after:src/", "after:setup.py"}},
 		{[]string{"project", "show", "b"}, []string{"before-migration"}},
 		{[]string{"restore", "after", ""}, nil},
 		{[]string{"setup", "--seed", ""}, []string{"demo", "empty"}},
@@ -45,7 +47,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"completion", "b"}, []string{"bash"}},
 		{[]string{"db", "s"}, []string{"shell", "start", "stop"}},
 		{[]string{"capture", "--disc"}, []string{"--disconnect"}},
-		{[]string{"help", "d"}, []string{"db"}},
+		{[]string{"help", "d"}, []string{"db", "diff"}},
 	} {
 		if got := complete(t, c.args...); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.args, got, c.want)

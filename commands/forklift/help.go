@@ -125,7 +125,7 @@ func verbHelp(v *commands.Verb) string {
 	var args, flags [][2]string
 	for _, f := range v.Fields {
 		if f.Arg != "" {
-			args = append(args, [2]string{strings.Trim(f.Arg, "[]"), f.Help})
+			args = append(args, [2]string{strings.TrimPrefix(strings.Trim(f.Arg, "[]"), "-- "), f.Help})
 			continue
 		}
 		text := f.Help
@@ -163,10 +163,15 @@ func usageLine(v *commands.Verb) string {
 	if v.Name == "run" {
 		return line + " [FLAG...] NAME [ARG...]\n  " + line + " [FLAG...] -- COMMAND [ARG...]"
 	}
+	behind := ""
 	for _, name := range argNames(v) {
+		if strings.HasPrefix(name, "[-- ") {
+			behind = " " + name
+			continue
+		}
 		line += " " + name
 	}
-	return line + " [FLAG...]"
+	return line + " [FLAG...]" + behind
 }
 
 func flagNames(f commands.Field) string {

@@ -37,6 +37,8 @@ var renderers = map[string]renderer{
 	"recover":          render(renderRecover),
 	"list":             render(renderList),
 	"show":             render(renderShow),
+	"cat":              render(renderCat),
+	"diff":             render(renderDiff),
 	"status":           render(renderStatus),
 	"log":              render(renderLog),
 	"env":              renderEnv,

@@ -34,17 +34,30 @@ func wallText(wall, away int64) string {
 }
 
 func renderRestore(p *printer, r *commands.RestoreResult) {
+	if r.Plan != nil {
+		renderRestorePlan(p, r.Plan)
+		return
+	}
 	head := map[string]string{"undo": "Undone: back at", "redo": "Redone: at"}[r.Verb]
 	if head == "" {
 		head = "Restored"
 	}
-	p.line("%s %s", head, p.name(r.Name))
-	p.row("source", "%s written, %s removed, %s unchanged", plural(r.Changed, "file", "files"), formatCount(r.Removed), formatCount(r.Kept))
-	server := "stopped"
-	if r.Running {
-		server = "running again"
+	p.line("%s %s%s", head, p.name(r.Name), partText(r.Part, len(r.Paths)))
+	if r.Part == engine.PartData {
+		p.row("source", "left as it is")
+	} else {
+		p.row("source", "%s written, %s removed, %s unchanged", plural(r.Changed, "file", "files"), formatCount(r.Removed), formatCount(r.Kept))
 	}
-	p.row("database", "%s written, %s", formatBytes(r.PatchedBytes), server)
+	server := "stopped"
+	switch {
+	case r.Part == engine.PartCode || r.Part == engine.PartPaths:
+		p.row("database", "left as it is")
+	case r.Running:
+		server = "running again"
+		fallthrough
+	default:
+		p.row("database", "%s written, %s", formatBytes(r.PatchedBytes), server)
+	}
 	p.row("time", "%s", wallText(r.WallMs, r.AwayMs))
 	p.row("before", "%s; \"forklift undo\" goes back to it", plain(r.SafetyName))
 	rescued(p, r.Rescued, r.RescueName)
@@ -91,8 +104,11 @@ func renderList(p *printer, r *commands.ListResult) {
 	var rows [][]cell
 	for _, c := range r.Checkpoints {
 		mark, name := cell{text: " "}, plain(c.Name)
-		if c.Current {
+		switch {
+		case c.Current:
 			mark = cell{text: "*", color: green}
+		case c.Half != "":
+			mark = cell{text: string(c.Half), color: green}
 		}
 		if c.Worktree != r.Worktree {
 			name = plain(c.Worktree) + ":" + name
@@ -197,7 +213,7 @@ func renderLog(p *printer, r *commands.LogResult) {
 	var rows [][]cell
 	for _, op := range r.Operations {
 		rows = append(rows, []cell{
-			text(p.ago(op.Started)), {text: plain(op.Verb), color: bold}, text(op.Name), outcome(op),
+			text(p.ago(op.Started)), {text: plain(op.Verb), color: bold}, text(op.Name + partText(op.Part, len(op.Paths))), outcome(op),
 			text(op.Actor), text(firstLine(op.Error, op.Reason)),
 		})
 	}

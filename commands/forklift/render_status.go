@@ -27,15 +27,7 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 			p.row("", "%s", plain(op.Phase))
 		}
 	}
-	if c := r.Checkpoint; c != nil {
-		name := plain(c.Name)
-		if c.Worktree != "" && c.Worktree != r.Worktree.Name {
-			name = plain(c.Worktree) + ":" + name
-		}
-		p.row("checkpoint", "%s, %s", name, p.ago(c.Created))
-	} else {
-		p.row("checkpoint", "none yet")
-	}
+	restsOn(p, r)
 	statusFiles(p, r)
 	renderServerRow(p, r.Server)
 	statusTables(p, r)
@@ -54,11 +46,31 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 	}
 }
 
+// restsOn tells the checkpoint, or those of the two halves.
+func restsOn(p *printer, r *commands.StatusResult) {
+	text := func(c *engine.Checkpoint) string {
+		if c == nil {
+			return "none yet"
+		}
+		name := plain(c.Name)
+		if c.Worktree != "" && c.Worktree != r.Worktree.Name {
+			name = plain(c.Worktree) + ":" + name
+		}
+		return name + ", " + p.ago(c.Created)
+	}
+	if r.SourceCheckpoint == nil && (r.Checkpoint == nil || r.Checkpoint.Half == "") {
+		p.row("checkpoint", "%s", text(r.Checkpoint))
+		return
+	}
+	p.row("checkpoint", "%s (source)", text(r.SourceCheckpoint))
+	p.row("", "%s (database)", text(r.Checkpoint))
+}
+
 func statusFiles(p *printer, r *commands.StatusResult) {
 	if len(r.Source) == 0 {
 		return // .forklift.json cannot be read; a problem says why
 	}
-	if r.Checkpoint == nil {
+	if r.SourceCheckpoint == nil && (r.Checkpoint == nil || r.Checkpoint.Half != "") {
 		p.row("source", "%s", plain(strings.Join(r.Source, " ")))
 		return
 	}

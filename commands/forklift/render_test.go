@@ -13,7 +13,7 @@ import (
 // lineOf is a command line for each verb.
 var lineOf = map[string][]string{
 	"restore": {"before-migration"}, "show": {"after"}, "seed create": {"demo", "--sql", "/a.sql"}, "seed remove": {"demo"},
-	"completion": {"fish"}, "run": {"--", "true"}, "db shell": nil, "capture": {"c1", "-m", "a note"}, "setup": {"--seed", "demo"},
+	"cat": {"after:src/app.py"}, "completion": {"fish"}, "run": {"--", "true"}, "db shell": nil, "capture": {"c1", "-m", "a note"}, "setup": {"--seed", "demo"},
 }
 
 func TestEveryResultIsRendered(t *testing.T) {
@@ -43,6 +43,17 @@ func TestEveryResultIsRendered(t *testing.T) {
 		}
 		golden(t, "json/"+file+".json", out)
 	}
+	_, listing, _ := forklift(t, "cat", "after:")
+	golden(t, "text/cat_directory.txt", listing)
+	for name, args := range map[string][]string{"diff_stat": {"diff", "--stat"}, "diff_names": {"diff", "a", "b", "--name-only"},
+		"restore_plan": {"restore", "before-migration", "--plan"}} {
+		_, text, _ := forklift(t, args...)
+		golden(t, "text/"+name+".txt", text)
+	}
+	w := newWorld(t)
+	w.term.color = true
+	w.main([]string{"diff"})
+	golden(t, "text/diff_terminal.txt", w.out.String())
 	if err := renderers["capture"](&printer{}, 1); err == nil {
 		t.Error("a result of a wrong type is rendered")
 	}

@@ -23,6 +23,9 @@ type databaseMap struct {
 	OID  uint32            `json:"oid"` // base/<oid> is its directory
 	Name string            `json:"name"`
 	Rels map[string]string `json:"rels"` // file name to schema.relation
+	// Owners leads from the files of indexes and TOAST tables to the table
+	// that has them. Maps of older versions lack it.
+	Owners map[string]string `json:"owners,omitempty"`
 }
 
 // counterSet is the JSON of Observation.Counters.
@@ -47,8 +50,12 @@ const observeFormat = 1
 
 // relsSQL gives the files of user relations. Mapped ones are system tables.
 const relsSQL = `
-SELECT pg_catalog.pg_relation_filenode(c.oid)::text, n.nspname || '.' || c.relname
+SELECT pg_catalog.pg_relation_filenode(c.oid)::text, n.nspname || '.' || c.relname, coalesce(tn.nspname || '.' || t.relname, '')
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
+LEFT JOIN pg_catalog.pg_class o ON o.reltoastrelid = coalesce(i.indrelid, c.oid)
+LEFT JOIN pg_catalog.pg_class t ON t.oid = coalesce(o.oid, i.indrelid)
+LEFT JOIN pg_catalog.pg_namespace tn ON tn.oid = t.relnamespace
 WHERE c.relfilenode <> 0 AND c.oid >= 16384 AND c.relpersistence <> 't'
 ORDER BY c.oid LIMIT %d`
 
@@ -66,7 +73,7 @@ func (c *cluster) Observe(ctx context.Context) (engine.Observation, error) {
 	tables := tableMap{Format: observeFormat}
 	counters := counterSet{Format: observeFormat, Tables: []tableCounter{}}
 	facts, err := c.observeAll(ctx, func(conn *session, d databaseFacts) error {
-		m := databaseMap{OID: d.oid, Name: d.Name, Rels: map[string]string{}}
+		m := databaseMap{OID: d.oid, Name: d.Name, Rels: map[string]string{}, Owners: map[string]string{}}
 		err := observeDatabase(ctx, conn, &m, &counters)
 		tables.Databases = append(tables.Databases, m)
 		return err
@@ -119,9 +126,12 @@ func (c *cluster) observeOne(ctx context.Context, conn *session, d *databaseFact
 // observeDatabase asks one database.
 func observeDatabase(ctx context.Context, conn *session, d *databaseMap, counters *counterSet) error {
 	err := conn.rows(ctx, fmt.Sprintf(relsSQL, maxTables), func(rows pgx.Rows) error {
-		var file, name string
-		err := rows.Scan(&file, &name)
+		var file, name, owner string
+		err := rows.Scan(&file, &name, &owner)
 		d.Rels[file] = name
+		if owner != "" {
+			d.Owners[file] = owner
+		}
 		return err
 	})
 	if err != nil {

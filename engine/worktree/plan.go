@@ -3,6 +3,7 @@ package worktree
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -81,6 +82,9 @@ type planOptions struct {
 	lenient  bool     // after the switch: nothing is refused
 	caseless bool     // the file system takes names that differ in case for one
 	spare    *sparer  // finds what the target's ignore files ignore; nil where that does not count
+	only     only     // the paths that the restore is about; nil is all
+	// present is the saved side where it is not in the store.
+	present iter.Seq2[storage.Entry, error]
 }
 
 // makePlan compares the saved state with the target. Nothing is looked at but
@@ -95,7 +99,11 @@ func makePlan(ctx context.Context, store Store, saved, target storage.SourceStat
 		p.folded = map[string]string{}
 	}
 	p.modes = [2]map[string]uint32{{}, {}}
-	for pair, err := range both(ctx, store, saved.Manifest, target.Manifest) {
+	pairs := both(ctx, store, saved.Manifest, target.Manifest)
+	if opt.present != nil {
+		pairs = merge(pullFrom(opt.present), func() *cursor { return pull(ctx, store, target.Manifest) })
+	}
+	for pair, err := range pairs {
 		if err != nil {
 			return nil, fmt.Errorf("compare checkpoints: %w", err)
 		}
@@ -104,7 +112,7 @@ func makePlan(ctx context.Context, store Store, saved, target storage.SourceStat
 				return nil, err
 			}
 		}
-		p.path(pair[0], pair[1])
+		p.pair(opt.only, pair)
 	}
 	if opt.spare != nil {
 		if err := opt.spare.run(ctx, p); err != nil {
@@ -122,6 +130,22 @@ func makePlan(ctx context.Context, store Store, saved, target storage.SourceStat
 	}
 	p.directories()
 	return &p.plan, nil
+}
+
+// pair decides about one path of a restore that may be about some paths only.
+func (p *planner) pair(o only, pair [2]*storage.Entry) {
+	e := pair[0]
+	if e == nil {
+		e = pair[1]
+	}
+	look, note := o.passes(e.Path, pair)
+	switch {
+	case look:
+		p.path(pair[0], pair[1])
+	case note:
+		p.note(0, e.Path, pair[0])
+		p.note(1, e.Path, pair[1])
+	}
 }
 
 // path decides about one path.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"strconv"
 
@@ -29,6 +30,9 @@ type StageOptions struct {
 	Saved  storage.SourceState // what is there now: the safety pair's source half
 	Target storage.SourceState // what is to be there
 
+	// Only limits the restore to these paths and what is in them; nil does not.
+	Only []string
+
 	// Git is asked when Target left out what git ignores and there is
 	// something to remove: what git ignores by Target's ignore files stays,
 	// and if Saved includes such files what it ignores now, too. nil is a git
@@ -43,6 +47,8 @@ type StageOptions struct {
 	// operation back: Saved is that one's target, Target its safety pair. It
 	// implies Switched, and has a staging directory of its own.
 	Back bool
+
+	present iter.Seq2[storage.Entry, error] // see Preview
 }
 
 // Install is the source half of a restore, staged and ready to be run. It is
@@ -137,7 +143,7 @@ func Stage(ctx context.Context, opt StageOptions) (*Install, error) {
 
 // planFor makes the plan of the options.
 func planFor(ctx context.Context, root vfs.Root, opt StageOptions) (*plan, error) {
-	po := planOptions{lenient: opt.Switched || opt.Back, caseless: caseless(root)}
+	po := planOptions{lenient: opt.Switched || opt.Back, caseless: caseless(root), only: opt.Only, present: opt.present}
 	// An install that goes back removes what the safety pair covers.
 	if opt.Target.Gitignored != config.Include && !opt.Back {
 		po.spare = &sparer{store: opt.Store, root: root, git: opt.Git}

@@ -45,8 +45,13 @@ type Git interface {
 // both walks two manifests together. Each step gives the entries of one
 // path, nil where a manifest does not have it. The zero ID is an empty one.
 func both(ctx context.Context, store Store, a, b storage.ID) iter.Seq2[[2]*storage.Entry, error] {
+	return merge(func() *cursor { return pull(ctx, store, a) }, func() *cursor { return pull(ctx, store, b) })
+}
+
+// merge walks two sequences of entries together, as both does.
+func merge(a, b func() *cursor) iter.Seq2[[2]*storage.Entry, error] {
 	return func(yield func([2]*storage.Entry, error) bool) {
-		left, right := pull(ctx, store, a), pull(ctx, store, b)
+		left, right := a(), b()
 		defer left.stop()
 		defer right.stop()
 		for {
@@ -86,6 +91,16 @@ type cursor struct {
 	stop func()
 	at   *storage.Entry // nil at the end
 	err  error
+}
+
+// pullFrom begins to read a sequence.
+func pullFrom(seq iter.Seq2[storage.Entry, error]) func() *cursor {
+	return func() *cursor {
+		c := &cursor{}
+		c.next, c.stop = iter.Pull2(seq)
+		c.advance()
+		return c
+	}
 }
 
 func pull(ctx context.Context, store Store, manifest storage.ID) *cursor {

@@ -11,7 +11,7 @@ import (
 // topics are the words that the name of a script may begin with: the verbs,
 // and a few things that concern all of them.
 var topics = []string{
-	"setup", "trust", "run", "teardown", "seed", "capture", "restore", "undo", "redo", "list", "show", "status", "log",
+	"setup", "trust", "run", "teardown", "seed", "capture", "restore", "undo", "redo", "list", "show", "cat", "diff", "status", "log",
 	"recover", "env", "db", "postgres", "version", "completion", "bad", "git", "demo",
 }
 

@@ -36,6 +36,9 @@ var sweeps = map[string]sweep{
 	"restore":        {argv: []string{"restore", "one"}, covered: true},
 	"restoreRunning": {argv: []string{"restore", "one"}, running: true},
 	"undo":           {argv: []string{"undo"}},
+	"restorePath":    {argv: []string{"restore", "one", "--", "src/app.txt"}},
+	"codeOnly":       {argv: []string{"restore", "one", "--code-only"}, running: true, covered: true},
+	"dataOnly":       {argv: []string{"restore", "one", "--data-only"}, covered: true},
 }
 
 // first and second are the contents of the database at checkpoint "one" and
