@@ -11,7 +11,7 @@ type RestoreRequest struct {
 	Ref            string `json:"ref" arg:"NAME" complete:"checkpoint" help:"a checkpoint of this worktree, or WORKTREE:NAME for one of another worktree"`
 	Verify         bool   `json:"verify,omitempty" flag:"verify" help:"read back every page of the database that was put in place"`
 	DiscardCurrent bool   `json:"discard_current,omitempty" flag:"discard-current" help:"go on although the present state cannot be saved; it is lost then"`
-	WaitRequest
+	OperationRequest
 }
 
 // RestoreResult describes a finished restore, undo or redo.
@@ -25,7 +25,7 @@ var restoreVerb = NewVerb(Verb{
 	Long: `Puts both halves of a checkpoint back, exactly, or neither. What is there now is
 saved first as a safety checkpoint, which "forklift undo" goes back to. Files
 outside the selected paths, the git history, the index and the URL of the
-database stay as they are.`,
+database stay as they are. Hooks are run as for a capture.`,
 	Examples: []Example{
 		{"forklift restore before-migration", "go back"},
 		{"forklift restore other:before-migration", "take over a checkpoint of the worktree named other"},
@@ -39,6 +39,9 @@ database stay as they are.`,
 func Restore(ctx context.Context, env Env, req RestoreRequest) (RestoreResult, error) {
 	opt := engine.RestoreOptions{WaitOptions: req.options(), Ref: req.Ref, Verify: req.Verify, DiscardCurrent: req.DiscardCurrent}
 	return inWorktree(ctx, env, func(w Worktree) (RestoreResult, error) {
+		if err := askForHooks(ctx, env, w, req.OperationRequest); err != nil {
+			return RestoreResult{}, err
+		}
 		return restored(w.Restore(ctx, opt))
 	})
 }

@@ -26,6 +26,8 @@ type Host struct {
 	DefaultKind string
 	// Git reads repositories.
 	Git Git
+	// RunHook runs the hooks of .forklift.json; nil cannot.
+	RunHook HookRunner
 	// Boot names the present boot of the machine; "" asks the machine.
 	Boot string
 }
@@ -34,6 +36,7 @@ type Host struct {
 type WaitOptions struct {
 	Wait       time.Duration // how long to wait for managed commands; 0 refuses at once
 	Disconnect bool          // cut off clients that have a transaction open
+	NoHooks    bool          // leave the app to the user
 }
 
 // CaptureOptions are the wishes for a capture.
@@ -57,6 +60,7 @@ type CaptureResult struct {
 	WallMs      int64          `json:"wall_ms"`
 	Sessions    int            `json:"sessions"` // that were cut off
 	Skipped     []Skipped      `json:"skipped,omitempty"`
+	Hooks       []HookResult   `json:"hooks,omitempty"` // that were run
 	Warnings    []string       `json:"warnings,omitempty"`
 }
 
@@ -91,6 +95,7 @@ type RestoreResult struct {
 	Running      bool           `json:"running"` // the server runs again
 	AwayMs       int64          `json:"away_ms"`
 	WallMs       int64          `json:"wall_ms"`
+	Hooks        []HookResult   `json:"hooks,omitempty"` // that were run
 	Warnings     []string       `json:"warnings,omitempty"`
 }
 
@@ -110,6 +115,7 @@ type RecoverResult struct {
 	Running    bool           `json:"running"`
 	Rescued    []string       `json:"rescued,omitempty"`
 	RescueName string         `json:"rescue_name,omitempty"`
+	Hooks      []HookResult   `json:"hooks,omitempty"` // that were run
 	Warnings   []string       `json:"warnings,omitempty"`
 }
 
@@ -199,7 +205,8 @@ type StatusResult struct {
 	RowCount    int64         `json:"row_count"`
 	RowsKnown   bool          `json:"rows_known"` // the server runs, and its counters can be compared
 	Server      ServerInfo    `json:"server"`
-	Holders     []HolderInfo  `json:"holders"` // managed commands that run
+	Holders     []HolderInfo  `json:"holders"`       // managed commands that run
+	App         *StoppedApp   `json:"app,omitempty"` // that was stopped by a hook and not started again
 	Trusted     bool          `json:"trusted"`
 	Problems    []string      `json:"problems,omitempty"` // what keeps the rest from being known
 }

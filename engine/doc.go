@@ -22,8 +22,8 @@
 //
 // # Locks
 //
-// operation.lock → server.lock → slot-a.lock → slot-b.lock → the store's, in
-// this order, never back. An operation (capture, restore, undo, redo,
+// hooks.lock → operation.lock → server.lock → slot-a.lock → slot-b.lock → the
+// store's, in this order, never back. An operation (capture, restore, undo, redo,
 // recover, teardown) holds operation.lock exclusively from before its
 // journal until after; `run` holds it shared only while it registers its
 // holder, whose flock the command inherits. So an operation that holds the
@@ -86,6 +86,19 @@
 // server start included. Without that proof every file is compared by
 // reading. The slot that a restore leaves was saved without a restart, so it
 // holds exactly the safety pair, and the next restore starts from there.
+//
+// # Hooks
+//
+// hooks.lock spans an operation from before its stop hook until behind its
+// start hook; without hooks nobody takes it. The stop hook runs under
+// operation.lock, before anything is changed; the start hook behind the
+// release of all other locks, so that what it launches can register, and only
+// when no journal is left. app.json, durable before the stop hook begins and
+// removed when the start hook has succeeded, says that the app is to be
+// started: a journal could not, because it is gone before the start hook
+// runs. Who is killed in between leaves it; recover, or the end of the next
+// operation, starts the app. The engine starts no program itself: Host.RunHook
+// does.
 //
 // # Decisions
 //

@@ -80,7 +80,7 @@ type restoring struct {
 func (r *restoring) filesOnly() bool { return len(r.target.Databases) == 0 }
 
 // move is restore, undo and redo: design section 7, steps 1 to 8.
-func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, opt RestoreOptions) (*RestoreResult, error) {
+func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, opt RestoreOptions) (res *RestoreResult, err error) {
 	cfg, err := w.Config(ctx)
 	if err != nil {
 		return nil, err
@@ -89,11 +89,17 @@ func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, 
 	if err != nil {
 		return nil, err
 	}
-	op, err := w.begin(ctx, verb, opt.WaitOptions)
+	op, err := w.begin(ctx, verb, cfg, opt.WaitOptions)
 	if err != nil {
 		return nil, err
 	}
-	defer op.close()
+	defer func() {
+		if err = op.close(ctx, err); err != nil {
+			res = nil
+		} else {
+			res.Hooks = op.hooks.runs
+		}
+	}()
 	r := &restoring{operation: op, target: target, data: data, cfg: cfg, opt: opt}
 	r.plan()
 	if err := w.checkSpace(verb, r.j.ToSlot, data); err != nil {

@@ -39,6 +39,9 @@ func (w *Worktree) status(ctx context.Context, files bool) (*StatusResult, error
 	for _, h := range holders {
 		res.Holders = append(res.Holders, h.info())
 	}
+	if res.App, err = w.stoppedApp(); err != nil {
+		res.Problems = append(res.Problems, problem(err))
+	}
 	if err := w.statusChanges(ctx, res, files); err != nil {
 		res.Problems = append(res.Problems, problem(err))
 	}
@@ -97,12 +100,7 @@ func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult, files b
 		return err
 	}
 	if sel.Project != "" {
-		c := checkpoint(pair, w.rec.Name, storage.Usage{}, sel.Pair)
-		if pair.Worktree != w.rec.ID {
-			if rec, err := w.readRecord(pair.Worktree); err == nil {
-				c.Worktree = rec.Name
-			}
-		}
+		c := checkpoint(pair, w.checkpointOwner(pair), storage.Usage{}, sel.Pair)
 		res.Checkpoint = &c
 		res.AgeSeconds = int64(w.host.Clock.Now().Sub(pair.Created) / time.Second)
 		if cfg != nil && files {
