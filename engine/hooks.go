@@ -294,7 +294,10 @@ func (h *hooks) after(ctx context.Context, subject string, err error) error {
 	if err != nil {
 		return errors.Join(err, fmt.Errorf("and the app was not started again: %w", failed))
 	}
-	failed.Path, failed.Err = subject, fmt.Errorf("done, but %w", failed.Err)
+	if subject == "" {
+		subject = "it"
+	}
+	failed.Path, failed.Err = "", fmt.Errorf("%s is done, but %w", subject, failed.Err)
 	return failed
 }
 

@@ -155,7 +155,7 @@ func TestFailingHooks(t *testing.T) {
 		{"stop", map[string]HookEnd{"stop": {ExitCode: 2, Output: "one\ncannot\n"}}, nil, fault.Failed, "exit code 2", false, false, false},
 		{"stop killed", map[string]HookEnd{"stop": {TimedOut: true, ExitCode: 137}}, nil, fault.Failed, "longer than 5s", false, false, true},
 		{"stop not found", nil, map[string]error{"stop": errors.New("no such program")}, fault.Failed, "no such program", false, false, false},
-		{"start", map[string]HookEnd{"start": {ExitCode: 1, Output: "port in use"}}, nil, fault.StartHook, "done, but the start hook failed: exit code 1", true, true, true},
+		{"start", map[string]HookEnd{"start": {ExitCode: 1, Output: "port in use"}}, nil, fault.StartHook, "two is done, but the start hook failed: exit code 1", true, true, true},
 		{"start by signal", map[string]HookEnd{"start": {ExitCode: 139, Signal: "segmentation fault"}}, nil, fault.StartHook, "segmentation fault", true, true, true},
 	}
 	for _, c := range cases {
