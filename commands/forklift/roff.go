@@ -26,7 +26,8 @@ type page struct{ b strings.Builder }
 func newPage(name, short string, about manAbout) *page {
 	p := &page{}
 	p.b.WriteString(`.\" Made by "forklift man".` + "\n")
-	p.macro("TH", strings.ToUpper(name), "1", about.date, "forklift "+about.version, "Forklift Manual")
+	// A date with escaped hyphens is none to mandoc.
+	fmt.Fprintf(&p.b, ".TH \"%s\" \"1\" \"%s\" \"%s\" \"Forklift Manual\"\n", roff(strings.ToUpper(name)), about.date, roff("forklift "+about.version))
 	p.section("NAME")
 	p.text(name + ` \- ` + roff(short))
 	return p
