@@ -44,7 +44,8 @@ func (w realWorktree) Settings(ctx context.Context) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
-	return Settings{ConnectionEnv: cfg.ConnectionEnv, Commands: cfg.Commands}, nil
+	return Settings{ConnectionEnv: cfg.ConnectionEnv, Commands: cfg.Commands,
+		Hooks: len(cfg.Hooks.Stop)+len(cfg.Hooks.Start) > 0}, nil
 }
 
 func (w realWorktree) Enter(ctx context.Context, argv []string) (Hold, error) {

@@ -10,7 +10,7 @@ import (
 type CaptureRequest struct {
 	Name string `json:"name,omitempty" arg:"[NAME]" help:"what to call it; without a name one is made from the time and the git branch"`
 	Note string `json:"note,omitempty" flag:"note" short:"m" value:"NOTE" help:"a note to keep with it"`
-	WaitRequest
+	OperationRequest
 	UnsavedRequest
 }
 
@@ -27,6 +27,11 @@ the whole database of this worktree as one checkpoint: both halves, of the
 same moment. The database is stopped for a fraction of a second and started
 again if it was running.
 
+If .forklift.json has hooks and you approved them, the stop hook is run first and
+the start hook at the very end, also when the capture is refused or fails. A stop
+hook that ends with exit code 3 says that the app did not run: then it is not
+started. One that fails refuses the capture.
+
 A name has 1 to 128 of the characters letters, digits, ".", "_" and "-". A
 name that this worktree has already is refused.`,
 	Examples: []Example{
@@ -40,6 +45,9 @@ name that this worktree has already is refused.`,
 // It is durable when Capture returns nil; otherwise there is none.
 func Capture(ctx context.Context, env Env, req CaptureRequest) (CaptureResult, error) {
 	return inWorktree(ctx, env, func(w Worktree) (result CaptureResult, err error) {
+		if err := askForHooks(ctx, env, w, req.OperationRequest); err != nil {
+			return result, err
+		}
 		r, err := w.Capture(ctx, engine.CaptureOptions{WaitOptions: req.with(req.options()), Name: req.Name, Note: req.Note})
 		if err == nil {
 			result.CaptureResult = *r

@@ -100,3 +100,58 @@ func TestSetupShowsTheGeneratedFile(t *testing.T) {
 		}
 	}
 }
+
+// TestHooksAreApprovedByThoseWhoCanBeAsked: what is approved is what was
+// shown, and only when somebody agreed.
+func TestHooksAreApprovedByThoseWhoCanBeAsked(t *testing.T) {
+	for _, c := range []struct {
+		name                              string
+		distrust, hooks, ask, agree, skip bool
+		asked, approved                   bool
+	}{
+		{name: "agreed", distrust: true, hooks: true, ask: true, agree: true, asked: true, approved: true},
+		{name: "refused", distrust: true, hooks: true, ask: true, asked: true},
+		{name: "nobody to ask", distrust: true, hooks: true},
+		{name: "with --no-hooks", distrust: true, hooks: true, ask: true, agree: true, skip: true},
+		{name: "approved already", hooks: true, ask: true, agree: true},
+		{name: "no hooks", distrust: true, ask: true, agree: true},
+	} {
+		for _, verb := range []string{"capture", "restore", "undo", "redo", "recover"} {
+			e := &standin.Engine{Distrust: c.distrust, Settings: commands.Settings{Hooks: c.hooks}}
+			env := newEnv(t, e)
+			var q commands.Question
+			if c.ask {
+				env.Confirm = answer(c.agree, &q)
+			}
+			v := commands.Lookup(verb)
+			request := v.NewRequest()
+			for _, f := range v.Fields {
+				text := map[string]string{"no_hooks": "true", "ref": "a"}[f.Name]
+				if f.Name == "no_hooks" && !c.skip || text == "" {
+					continue
+				}
+				if err := f.Set(request, text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := v.Run(context.Background(), env, request); err != nil {
+				t.Errorf("%s, %s: %v", c.name, verb, err)
+			}
+			if asked := strings.Contains(q.Text, "verify"); asked != c.asked || q.Yes {
+				t.Errorf("%s, %s: asked %v: %+v", c.name, verb, asked, q)
+			}
+			if slices.Contains(e.Calls(), "trust") != c.approved {
+				t.Errorf("%s, %s: %v", c.name, verb, e.Calls())
+			}
+		}
+	}
+	// A command of the file is refused when nobody agreed, and run when somebody did.
+	e := &standin.Engine{Distrust: true, Settings: commands.Settings{Commands: map[string][]string{"verify": {"true"}}}}
+	env := newEnv(t, e)
+	var q commands.Question
+	env.Confirm = answer(false, &q)
+	_, err := commands.Run(context.Background(), env, commands.RunRequest{Name: "verify"})
+	if fault.KindOf(err) != fault.Untrusted || q.Prompt == "" {
+		t.Errorf("a command that is not approved: %v", err)
+	}
+}

@@ -33,6 +33,7 @@ type Worktree interface {
 	Teardown(ctx context.Context, yes bool) (*engine.TeardownResult, error)
 
 	Status(ctx context.Context) (*engine.StatusResult, error)
+	StatusBrief(ctx context.Context) (*engine.StatusResult, error)
 	Log(ctx context.Context, limit int) ([]engine.Operation, error)
 	List(ctx context.Context, opt engine.ListOptions) ([]engine.Checkpoint, error)
 	Show(ctx context.Context, ref string) (*engine.CheckpointDetail, error)
@@ -46,7 +47,7 @@ type Worktree interface {
 
 	Trusted(ctx context.Context) (bool, error)
 	TrustText(ctx context.Context) (string, error)
-	Trust(ctx context.Context) error
+	Trust(ctx context.Context, shown string) error
 }
 
 // Hold is the registration of a managed command.
@@ -63,4 +64,5 @@ type Hold interface {
 type Settings struct {
 	ConnectionEnv string              // the variable that gets the URL
 	Commands      map[string][]string // argv by name
+	Hooks         bool                // there are some
 }

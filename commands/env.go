@@ -6,7 +6,7 @@ import (
 
 // EnvRequest asks for the variables that a managed command is given.
 type EnvRequest struct {
-	Format string `json:"format,omitempty" flag:"format" short:"f" value:"FORMAT" default:"shell" enum:"shell,dotenv,json" help:"shell: export lines; dotenv: lines for a .env file; json: one object"`
+	Format string `json:"format,omitempty" flag:"format" short:"f" value:"FORMAT" default:"shell" enum:"shell,dotenv,json,direnv" help:"shell: export lines; dotenv: lines for a .env file; json: one object; direnv: for .envrc, loaded again when the worktree's setup changes"`
 }
 
 // EnvResult is those variables.
@@ -30,6 +30,7 @@ The values stay the same across restores. Start the server with "forklift db sta
 	Examples: []Example{
 		{`eval "$(forklift env)"`, "in a shell"},
 		{"forklift env --format dotenv > .env.local", "for a tool that reads such a file"},
+		{`eval "$(forklift env --format direnv)"`, "a line of .envrc, for direnv"},
 	},
 }, EnvVars)
 

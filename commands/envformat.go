@@ -19,16 +19,23 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // reads it.
 var bare = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=-]*$`)
 
-// FormatEnv writes variables as text: "shell" (POSIX export lines), "dotenv"
-// or "json" (one object).
+// direnvWatch tells direnv which files change the variables: the worktree's
+// configuration and its link, which setup and teardown make and remove.
+const direnvWatch = "watch_file .forklift.json \"$(git rev-parse --absolute-git-dir)/forklift.json\"\n"
+
+// FormatEnv writes variables as text: "shell" (POSIX export lines), "dotenv",
+// "direnv" (export lines and what to watch) or "json" (one object).
 func FormatEnv(vars []Variable, format string) (string, error) {
 	var b strings.Builder
+	if format == "direnv" {
+		b.WriteString(direnvWatch)
+	}
 	for _, v := range vars {
 		if !variableName.MatchString(v.Name) || strings.ContainsRune(v.Value, 0) {
 			return "", &fault.Error{Op: "print variable", Path: v.Name, Kind: fault.Usage, Err: errors.New("it cannot be written as a variable of a shell")}
 		}
 		switch format {
-		case "shell":
+		case "shell", "direnv":
 			fmt.Fprintf(&b, "export %s=%s\n", v.Name, quoteShell(v.Value))
 		case "dotenv":
 			fmt.Fprintf(&b, "%s=%s\n", v.Name, quoteDotenv(v.Value))

@@ -9,7 +9,7 @@ import (
 // RecoverRequest asks to finish an interrupted operation.
 type RecoverRequest struct {
 	Back bool `json:"back,omitempty" flag:"back" help:"end as if the operation had never begun, although it was past its turning point"`
-	WaitRequest
+	OperationRequest
 }
 
 // RecoverResult says how the interrupted operation ended.
@@ -25,6 +25,9 @@ is interrupted: commands and changes are refused until this verb has ended the
 operation. It ends exactly as if the operation had finished, or exactly as if
 it had never begun, and says which.
 
+An app that a hook had stopped is started again, also when only that is left to do.
+With --no-hooks it is not, and is forgotten.
+
 With --back it ends the second way even after the turning point, as long as
 the old database is still there.`,
 	Examples: []Example{
@@ -37,6 +40,9 @@ the old database is still there.`,
 // outcome is durable when it returns nil; after an error it can be run again.
 func Recover(ctx context.Context, env Env, req RecoverRequest) (RecoverResult, error) {
 	return inWorktree(ctx, env, func(w Worktree) (result RecoverResult, err error) {
+		if err := askForHooks(ctx, env, w, req.OperationRequest); err != nil {
+			return result, err
+		}
 		r, err := w.Recover(ctx, engine.RecoverOptions{WaitOptions: req.options(), Back: req.Back})
 		if err == nil {
 			result.RecoverResult = *r

@@ -4,7 +4,7 @@ import "context"
 
 // RedoRequest asks to take the last undo back.
 type RedoRequest struct {
-	WaitRequest
+	OperationRequest
 	UnsavedRequest
 }
 
@@ -18,6 +18,9 @@ var redoVerb = NewVerb(Verb{
 // Redo goes back to what the last undo left, with the promises of Restore.
 func Redo(ctx context.Context, env Env, req RedoRequest) (RestoreResult, error) {
 	return inWorktree(ctx, env, func(w Worktree) (RestoreResult, error) {
+		if err := askForHooks(ctx, env, w, req.OperationRequest); err != nil {
+			return RestoreResult{}, err
+		}
 		return restored(w.Redo(ctx, req.with(req.options())))
 	})
 }

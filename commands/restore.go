@@ -18,7 +18,7 @@ type RestoreRequest struct {
 	Yes            bool     `json:"yes,omitempty" flag:"yes" short:"y" help:"do it; a restore never asks, so only --plan ID needs this"`
 	Verify         bool     `json:"verify,omitempty" flag:"verify" help:"read back every page of the database that was put in place"`
 	DiscardCurrent bool     `json:"discard_current,omitempty" flag:"discard-current" help:"go on although the present state cannot be saved; it is lost then"`
-	WaitRequest
+	OperationRequest
 	UnsavedRequest
 }
 
@@ -38,7 +38,7 @@ var restoreVerb = NewVerb(Verb{
 	Long: `Puts both halves of a checkpoint back, exactly, or neither. What is there now is
 saved first as a safety checkpoint, which "forklift undo" goes back to. Files
 outside the selected paths, the git history, the index and the URL of the
-database stay as they are.
+database stay as they are. Hooks are run as for a capture.
 
 With paths behind --, only those files and directories are put back; in a directory,
 files that the checkpoint does not have are removed. With --code-only all source files
@@ -74,6 +74,9 @@ func Restore(ctx context.Context, env Env, req RestoreRequest) (RestoreResult, e
 			return result, err
 		}
 		opt.Plan = req.Plan
+		if err := askForHooks(ctx, env, w, req.OperationRequest); err != nil {
+			return RestoreResult{}, err
+		}
 		return restored(w.Restore(ctx, opt))
 	})
 }

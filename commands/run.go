@@ -93,7 +93,7 @@ func runExitCode(err error) int {
 // is about everything but the command's own end.
 func Run(ctx context.Context, env Env, req RunRequest) (RunResult, error) {
 	return inWorktree(ctx, env, func(w Worktree) (RunResult, error) {
-		argv, err := runArgv(ctx, w, req)
+		argv, err := runArgv(ctx, env, w, req)
 		if err != nil {
 			return RunResult{}, err
 		}
@@ -107,7 +107,7 @@ func Run(ctx context.Context, env Env, req RunRequest) (RunResult, error) {
 }
 
 // runArgv is what to execute. The repository's commands need trust.
-func runArgv(ctx context.Context, w Worktree, req RunRequest) ([]string, error) {
+func runArgv(ctx context.Context, env Env, w Worktree, req RunRequest) ([]string, error) {
 	if req.Name == "" {
 		if len(req.Command) == 0 || req.Command[0] == "" {
 			return nil, &fault.Error{
@@ -133,15 +133,12 @@ func runArgv(ctx context.Context, w Worktree, req RunRequest) ([]string, error) 
 		}
 		return nil, &startError{ExitNotFound, cause}
 	}
-	trusted, err := w.Trusted(ctx)
+	trusted, err := askForTrust(ctx, env, w)
 	if err != nil {
 		return nil, err
 	}
 	if !trusted {
-		return nil, &fault.Error{
-			Op: "run", Path: req.Name, Kind: fault.Untrusted, Err: errors.New("the commands of .forklift.json are not approved in this worktree"),
-			Hint: "Read them with `forklift trust --show`, then approve them with `forklift trust`.",
-		}
+		return nil, untrusted("run", req.Name, errors.New("the commands of .forklift.json are not approved in this worktree"))
 	}
 	return append(slices.Clone(argv), req.Command...), nil
 }

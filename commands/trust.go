@@ -37,7 +37,7 @@ func Trust(ctx context.Context, env Env, req TrustRequest) (TrustResult, error) 
 		if result.Trusted, err = w.Trusted(ctx); err != nil || result.Trusted || req.Show {
 			return result, err
 		}
-		if err := w.Trust(ctx); err != nil {
+		if err := w.Trust(ctx, result.Text); err != nil {
 			return result, err
 		}
 		result.Trusted, result.Changed = true, true

@@ -4,7 +4,7 @@ import "context"
 
 // UndoRequest asks to take the last restore, undo or redo back.
 type UndoRequest struct {
-	WaitRequest
+	OperationRequest
 	UnsavedRequest
 }
 
@@ -20,6 +20,9 @@ and database. It never undoes a capture. What is there now is saved first.`,
 // with the promises of Restore.
 func Undo(ctx context.Context, env Env, req UndoRequest) (RestoreResult, error) {
 	return inWorktree(ctx, env, func(w Worktree) (RestoreResult, error) {
+		if err := askForHooks(ctx, env, w, req.OperationRequest); err != nil {
+			return RestoreResult{}, err
+		}
 		return restored(w.Undo(ctx, req.with(req.options())))
 	})
 }

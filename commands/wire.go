@@ -40,6 +40,7 @@ func Wire(env Env, actor string) (Env, error) {
 		Kinds:       map[string]engine.OpenDatabase{"postgres": postgres.Opener(pg)},
 		DefaultKind: "postgres",
 		Git:         gitdir.New(),
+		RunHook:     hookRunner{env.Environ, env.Stderr}.run,
 	})
 	return env, nil
 }

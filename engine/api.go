@@ -26,6 +26,8 @@ type Host struct {
 	DefaultKind string
 	// Git reads repositories.
 	Git Git
+	// RunHook runs the hooks of .forklift.json; nil cannot.
+	RunHook HookRunner
 	// Boot names the present boot of the machine; "" asks the machine.
 	Boot string
 }
@@ -37,6 +39,7 @@ type WaitOptions struct {
 	// UnsavedDisk goes on although an editor has unsaved changes of files that
 	// are saved or changed: what is on disk is meant.
 	UnsavedDisk bool
+	NoHooks     bool // leave the app to the user
 }
 
 // CaptureOptions are the wishes for a capture.
@@ -60,6 +63,7 @@ type CaptureResult struct {
 	WallMs      int64          `json:"wall_ms"`
 	Sessions    int            `json:"sessions"` // that were cut off
 	Skipped     []Skipped      `json:"skipped,omitempty"`
+	Hooks       []HookResult   `json:"hooks,omitempty"` // that were run
 	Warnings    []string       `json:"warnings,omitempty"`
 }
 
@@ -99,6 +103,7 @@ type RestoreResult struct {
 	Running      bool           `json:"running"` // the server runs again
 	AwayMs       int64          `json:"away_ms"`
 	WallMs       int64          `json:"wall_ms"`
+	Hooks        []HookResult   `json:"hooks,omitempty"` // that were run
 	Warnings     []string       `json:"warnings,omitempty"`
 }
 
@@ -118,6 +123,7 @@ type RecoverResult struct {
 	Running    bool           `json:"running"`
 	Rescued    []string       `json:"rescued,omitempty"`
 	RescueName string         `json:"rescue_name,omitempty"`
+	Hooks      []HookResult   `json:"hooks,omitempty"` // that were run
 	Warnings   []string       `json:"warnings,omitempty"`
 }
 
@@ -214,6 +220,7 @@ type StatusResult struct {
 	Server           ServerInfo      `json:"server"`
 	Holders          []HolderInfo    `json:"holders"`           // managed commands that run
 	Unsaved          []UnsavedBuffer `json:"unsaved,omitempty"` // of editors, wherever in the worktree
+	App              *StoppedApp     `json:"app,omitempty"`     // that was stopped by a hook and not started again
 	Trusted          bool            `json:"trusted"`
 	Problems         []string        `json:"problems,omitempty"` // what keeps the rest from being known
 }

@@ -20,7 +20,7 @@ const maxNameTries = 100
 // named checkpoint. When it returns nil the checkpoint is durable and the
 // server runs again if it did. When it fails, or is killed and recovered
 // without having named the pair, everything is as it was.
-func (w *Worktree) Capture(ctx context.Context, opt CaptureOptions) (*CaptureResult, error) {
+func (w *Worktree) Capture(ctx context.Context, opt CaptureOptions) (res *CaptureResult, err error) {
 	cfg, err := w.Config(ctx)
 	if err != nil {
 		return nil, err
@@ -31,11 +31,17 @@ func (w *Worktree) Capture(ctx context.Context, opt CaptureOptions) (*CaptureRes
 	if err := w.checkSpace(verbCapture, SlotA, storage.DatabaseState{}); err != nil {
 		return nil, err
 	}
-	op, err := w.begin(ctx, verbCapture, opt.WaitOptions)
+	op, err := w.begin(ctx, verbCapture, cfg, opt.WaitOptions)
 	if err != nil {
 		return nil, err
 	}
-	defer op.close()
+	defer func() {
+		if err = op.close(ctx, err); err != nil {
+			res = nil
+		} else {
+			res.Hooks = op.hooks.runs
+		}
+	}()
 	if err := w.refuseUnsavedCapture(ctx, cfg.Selection(), opt.WaitOptions); err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@
 //
 // # Locks
 //
-// operation.lock → server.lock → slot-a.lock → slot-b.lock → the store's, in
-// this order, never back. An operation (capture, restore, undo, redo,
+// hooks.lock → operation.lock → server.lock → slot-a.lock → slot-b.lock → the
+// store's, in this order, never back. An operation (capture, restore, undo, redo,
 // recover, teardown) holds operation.lock exclusively from before its
 // journal until after; `run` holds it shared only while it registers its
 // holder, whose flock the command inherits. So an operation that holds the
@@ -116,6 +116,19 @@
 // A plan is the restore's own planner over the present files instead of a
 // saved manifest. Its id covers what is there now and what would be, and is
 // compared again under the locks, before the journal.
+//
+// # Hooks
+//
+// hooks.lock spans an operation from before its stop hook until behind its
+// start hook; without hooks nobody takes it. The stop hook runs under
+// operation.lock, before anything is changed; the start hook behind the
+// release of all other locks, so that what it launches can register, and only
+// when no journal is left. app.json, durable before the stop hook begins and
+// removed when the start hook has succeeded, says that the app is to be
+// started: a journal could not, because it is gone before the start hook
+// runs. Who is killed in between leaves it; recover, or the end of the next
+// operation, starts the app. The engine starts no program itself: Host.RunHook
+// does.
 //
 // # Decisions
 //

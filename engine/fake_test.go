@@ -29,6 +29,7 @@ type world struct {
 	broken  bool                   // servers do not start
 	mute    bool                   // servers accept no session of ours
 	boots   int
+	hooks   hookFake
 }
 
 // fakeServer is a running server: it holds the live lock.
@@ -66,21 +67,21 @@ func (w *world) host() Host {
 		disk = w.fs
 	}
 	return Host{FS: disk, Clock: w.clock, Actor: "test", StoreDir: testStore, StateDir: testState, DefaultKind: "fake",
-		Git: fakeGit{}, Boot: number("boot-", w.boots), Kinds: map[string]OpenDatabase{"fake": func(_ context.Context, b Branch, _ json.RawMessage) (Database, error) {
+		Git: fakeGit{}, RunHook: w.runHook, Boot: number("boot-", w.boots), Kinds: map[string]OpenDatabase{"fake": func(_ context.Context, b Branch, _ json.RawMessage) (Database, error) {
 			return &fakeDB{world: w, branch: b}, nil
 		}}}
 }
 
 // afterPowerCut is the world that boots after the power was cut.
 func (w *world) afterPowerCut(o vfs.CrashOptions) *world {
-	return &world{t: w.t, fs: w.fs.CrashClone(o), clock: w.clock, servers: map[string]*fakeServer{}, boots: w.boots + 1}
+	return &world{t: w.t, fs: w.fs.CrashClone(o), clock: w.clock, servers: map[string]*fakeServer{}, boots: w.boots + 1, hooks: w.hooks}
 }
 
 // copy is the same world once more, servers and all.
 func (w *world) copy() *world {
 	w.t.Helper()
 	must(w.t, w.fs.SyncFS("/"))
-	c := &world{t: w.t, fs: w.fs.CrashClone(vfs.CrashOptions{KeepUnsynced: 1}), clock: w.clock, servers: map[string]*fakeServer{}, boots: w.boots}
+	c := &world{t: w.t, fs: w.fs.CrashClone(vfs.CrashOptions{KeepUnsynced: 1}), clock: w.clock, servers: map[string]*fakeServer{}, boots: w.boots, hooks: w.hooks}
 	for branch, s := range w.servers {
 		live, err := c.fs.Lock(s.livePath, true)
 		must(w.t, err)

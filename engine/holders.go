@@ -32,6 +32,8 @@ type holderRecord struct {
 	Child  process.Info `json:"child"`  // the command; zero until it was started
 	Argv   []string     `json:"argv"`
 	Since  time.Time    `json:"since"`
+
+	id string // of its file
 }
 
 // Hold is the registration of a managed command.
@@ -166,6 +168,7 @@ func (w *Worktree) holders() ([]holderRecord, error) {
 		if err := record.Read(w.fs, w.holderFile(id), "holder", recordFormat, &r); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fault.Wrap("look at command", w.holderFile(id), err)
 		}
+		r.id = id
 		live = append(live, r)
 	}
 	return live, nil

@@ -157,11 +157,17 @@ func (w *Worktree) TrustText(ctx context.Context) (string, error) {
 	return trust.Text(cfg), nil
 }
 
-// Trust approves the present content of .forklift.json in this worktree.
-func (w *Worktree) Trust(ctx context.Context) error {
+// Trust approves the present content of .forklift.json in this worktree, if
+// it runs what was shown: the text that TrustText gave.
+func (w *Worktree) Trust(ctx context.Context, shown string) error {
 	cfg, err := w.Config(ctx)
 	if err != nil {
 		return err
 	}
-	return trust.Approve(w.fs, w.host.StateDir, w.rec.ID, path.Join(w.rec.Path, config.Name), cfg.Content)
+	file := path.Join(w.rec.Path, config.Name)
+	if trust.Text(cfg) != shown {
+		return &fault.Error{Op: "trust", Path: file, Kind: fault.Untrusted,
+			Err: errors.New("the file was changed since it was shown"), Hint: "Read it again with `forklift trust --show`."}
+	}
+	return trust.Approve(w.fs, w.host.StateDir, w.rec.ID, file, cfg.Content)
 }

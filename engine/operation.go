@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"forklift/engine/config"
 	"forklift/storage"
 	"forklift/storage/fault"
 	"forklift/storage/progress"
@@ -26,6 +27,7 @@ const (
 type operation struct {
 	w        *Worktree
 	j        *journal
+	hooks    *hooks   // around it
 	unlock   []func() // in the order they were taken
 	logged   bool     // the started row is written
 	journald bool     // the journal is written
@@ -38,44 +40,48 @@ type operation struct {
 	warnings []string
 }
 
-// begin takes the locks of an operation that changes the worktree, waits for
-// managed commands, and looks at the server. Nothing is changed yet.
-func (w *Worktree) begin(ctx context.Context, verb string, opt WaitOptions) (*operation, error) {
-	return w.beginPart(ctx, verb, PartAll, opt)
+// begin takes the locks of an operation that changes the worktree, runs the
+// stop hook, waits for managed commands, and looks at the server. Nothing is
+// changed yet.
+func (w *Worktree) begin(ctx context.Context, verb string, cfg *config.File, opt WaitOptions) (*operation, error) {
+	return w.beginPart(ctx, verb, cfg, PartAll, opt)
 }
 
 // beginPart is begin for a restore of a part: what leaves the database alone
 // needs nothing of its server and its clients.
-func (w *Worktree) beginPart(ctx context.Context, verb string, part Part, opt WaitOptions) (_ *operation, err error) {
-	op := &operation{w: w, began: w.host.Clock.Now()}
+func (w *Worktree) beginPart(ctx context.Context, verb string, cfg *config.File, part Part, opt WaitOptions) (_ *operation, err error) {
+	op := &operation{w: w, hooks: w.newHooks(verb, cfg, opt), began: w.host.Clock.Now()}
 	if err := op.lock(ctx, verb, opt); err != nil {
-		op.close()
-		return nil, err
+		return nil, op.close(ctx, err)
 	}
 	if err := w.refuseInterrupted(verb); err != nil {
-		op.close()
-		return nil, err
+		return nil, op.close(ctx, err)
 	}
 	if err := op.look(ctx, verb, part, opt); err != nil {
-		op.close()
-		return nil, err
+		return nil, op.close(ctx, err)
 	}
 	if op.warnings, err = w.sweepStaging(ctx); err != nil {
-		op.close()
-		return nil, err
+		return nil, op.close(ctx, err)
 	}
 	return op, nil
 }
 
-// lock takes operation.lock, waits for the holders, and takes server.lock.
+// lock takes operation.lock, runs the stop hook, waits for the holders, and
+// takes server.lock.
 func (op *operation) lock(ctx context.Context, verb string, opt WaitOptions) error {
+	if err := op.hooks.lock(ctx, opt.Wait); err != nil {
+		return err
+	}
 	unlock, err := op.w.lockOperation(ctx, verb, opt.Wait)
 	if err != nil {
 		return err
 	}
 	op.unlock = append(op.unlock, unlock)
+	if err := op.hooks.before(ctx); err != nil {
+		return err
+	}
 	progress.Report(ctx, progress.Event{Phase: "wait for managed commands"})
-	if err := op.w.awaitHolders(ctx, verb, opt.Wait); err != nil {
+	if err := op.w.awaitHolders(ctx, verb, op.hooks.wait(opt.Wait)); err != nil {
 		return err
 	}
 	unlock, err = op.w.lockServer(ctx)
@@ -360,10 +366,12 @@ func afterSwitch(ctx context.Context) (context.Context, context.CancelFunc) {
 // wall is the time since the operation began.
 func (op *operation) wall() time.Duration { return op.w.host.Clock.Now().Sub(op.began) }
 
-// close releases the locks, the last taken first.
-func (op *operation) close() {
+// close releases the locks, the last taken first, and runs the start hook
+// behind them. It gives err back, or what went wrong now.
+func (op *operation) close(ctx context.Context, err error) error {
 	for i := len(op.unlock) - 1; i >= 0; i-- {
 		op.unlock[i]()
 	}
 	op.unlock = nil
+	return op.hooks.after(ctx, op.subject(), err)
 }

@@ -26,9 +26,11 @@ const (
 	pinFile       = "pinned.json"
 	observedFile  = "observed.json"
 	actingFile    = "operation.json"
+	appFile       = "app.json"
 	holdersDir    = "holders"
 
 	operationLock = "operation.lock"
+	hooksLock     = "hooks.lock"
 	serverLock    = "server.lock"
 	liveLock      = "live"
 )

@@ -15,12 +15,33 @@ import (
 // its switch was made; else back, as if it had never begun. With opt.Back it
 // ends a restore backwards although the switch was made, as long as the slot
 // it came from is untouched. It may be killed and run again at any point.
-func (w *Worktree) Recover(ctx context.Context, opt RecoverOptions) (*RecoverResult, error) {
-	op := &operation{w: w, began: w.host.Clock.Now()}
-	defer op.close()
-	if err := op.lock(ctx, "recover", opt.WaitOptions); err != nil {
+func (w *Worktree) Recover(ctx context.Context, opt RecoverOptions) (res *RecoverResult, err error) {
+	cfg, cfgErr := w.Config(ctx)
+	if cfgErr != nil {
+		cfg = nil // it must not keep anybody from recovering
+	}
+	op := &operation{w: w, hooks: w.newHooks(verbRecover, cfg, opt.WaitOptions), began: w.host.Clock.Now()}
+	defer func() {
+		if err = op.close(ctx, err); err != nil {
+			res = nil
+		} else {
+			res.Hooks = op.hooks.runs
+		}
+	}()
+	if err := op.lock(ctx, verbRecover, opt.WaitOptions); err != nil {
 		return nil, err
 	}
+	res, err = op.recover(ctx, opt)
+	if app, appErr := w.stoppedApp(); err == nil && cfg == nil && appErr == nil && app != nil {
+		res.Warnings = append(res.Warnings, "the app was stopped for a "+app.Verb+
+			" and is not started again, because .forklift.json cannot be read: "+problem(cfgErr))
+	}
+	return res, err
+}
+
+// recover is Recover under the locks.
+func (op *operation) recover(ctx context.Context, opt RecoverOptions) (*RecoverResult, error) {
+	w := op.w
 	j, current, err := w.believe()
 	if err != nil {
 		return nil, err

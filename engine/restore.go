@@ -79,7 +79,7 @@ type restoring struct {
 }
 
 // move is restore, undo and redo: design section 7, steps 1 to 8.
-func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, opt RestoreOptions) (*RestoreResult, error) {
+func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, opt RestoreOptions) (res *RestoreResult, err error) {
 	cfg, err := w.Config(ctx)
 	if err != nil {
 		return nil, err
@@ -89,11 +89,17 @@ func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, 
 	if err != nil {
 		return nil, err
 	}
-	op, err := w.beginPart(ctx, verb, opt.Part, opt.WaitOptions)
+	op, err := w.beginPart(ctx, verb, cfg, opt.Part, opt.WaitOptions)
 	if err != nil {
 		return nil, err
 	}
-	defer op.close()
+	defer func() {
+		if err = op.close(ctx, err); err != nil {
+			res = nil
+		} else {
+			res.Hooks = op.hooks.runs
+		}
+	}()
 	if err := w.refuseUnsavedRestore(ctx, verb, target.Source, opt.WaitOptions); err != nil {
 		return nil, err
 	}

@@ -42,6 +42,9 @@ func (w *Worktree) status(ctx context.Context, files bool) (*StatusResult, error
 	if res.Unsaved, err = w.unsaved(); err != nil {
 		res.Problems = append(res.Problems, problem(err))
 	}
+	if res.App, err = w.stoppedApp(); err != nil {
+		res.Problems = append(res.Problems, problem(err))
+	}
 	if err := w.statusChanges(ctx, res, files); err != nil {
 		res.Problems = append(res.Problems, problem(err))
 	}
@@ -120,12 +123,7 @@ func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult, files b
 
 // resting describes a checkpoint that the worktree, or half of it, rests on.
 func (w *Worktree) resting(pair *storage.Pair, sel selection) *Checkpoint {
-	c := checkpoint(pair, w.rec.Name, storage.Usage{}, sel)
-	if pair.Worktree != w.rec.ID {
-		if rec, err := w.readRecord(pair.Worktree); err == nil {
-			c.Worktree = rec.Name
-		}
-	}
+	c := checkpoint(pair, w.checkpointOwner(pair), storage.Usage{}, sel)
 	return &c
 }
 

@@ -27,7 +27,7 @@ func readmeScripts(t *testing.T, top, text string) map[string]string {
 	}
 	for _, m := range block.FindAllStringSubmatch(text, -1) {
 		if m[1] == "" || m[2] != "console" {
-			t.Errorf("README.md has commands that no test runs:\n%s", m[3])
+			t.Errorf("there are commands that no test runs:\n%s", m[3])
 			continue
 		}
 		if m[1] == "ci" {
@@ -40,8 +40,10 @@ func readmeScripts(t *testing.T, top, text string) map[string]string {
 		}
 		scripts[m[1]] += "(\n"
 		for line := range strings.Lines(m[3]) {
-			if command, ok := strings.CutPrefix(line, "$ "); ok {
-				scripts[m[1]] += command
+			for _, prompt := range []string{"$ ", "> "} { // the latter: a command goes on
+				if command, ok := strings.CutPrefix(line, prompt); ok {
+					scripts[m[1]] += command
+				}
 			}
 		}
 		scripts[m[1]] += ")\n"
@@ -49,19 +51,25 @@ func readmeScripts(t *testing.T, top, text string) map[string]string {
 	return scripts
 }
 
-// TestReadmeCommands runs every command of README.md, in order: those about
-// this repository in a copy of its build, the others in a repository like the
-// one that the text speaks about.
-func TestReadmeCommands(t *testing.T) {
+// TestReadmeCommands runs every command of README.md, in order.
+func TestReadmeCommands(t *testing.T) { runDocument(t, "README.md") }
+
+// TestRecipes runs every command of the recipes, in order.
+func TestRecipes(t *testing.T) { runDocument(t, "commands/RECIPES.md") }
+
+// runDocument runs the commands of a text: those about this repository in a
+// copy of its build, the others in a repository like the one that the text
+// speaks about.
+func runDocument(t *testing.T, document string) {
 	top, err := harness.Top()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(top, "README.md"))
+	text, err := os.ReadFile(filepath.Join(top, document))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(world.root, "readme")
+	dir := filepath.Join(world.root, strings.ToLower(strings.TrimSuffix(filepath.Base(document), ".md")))
 	home, repo := filepath.Join(dir, "home"), filepath.Join(dir, "shop")
 	if err := harness.MakeHome(home); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	_ "embed" // of the script for bash
 	"fmt"
 	"strings"
 
@@ -10,6 +11,12 @@ import (
 
 	"forklift/commands"
 )
+
+// bashCompletion is our own: cobra's needs the package bash-completion, and
+// says so at every key without it.
+//
+//go:embed completion.bash
+var bashCompletion string
 
 // CompletionRequest asks for the completion script of a shell.
 type CompletionRequest struct {
@@ -27,8 +34,9 @@ func (a *app) completionVerb() *commands.Verb {
 	return commands.NewVerb(commands.Verb{
 		Name: "completion", Group: commands.GroupMachine, ReadOnly: true, Alone: true,
 		Short: "Print the completion script of a shell",
-		Long: `Prints a script that completes verbs, flags and the names of checkpoints, worktrees
-and seeds. The one for bash needs the package bash-completion.`,
+		Long: `Prints a script that completes verbs, flags and the names of checkpoints
+(WORKTREE:NAME for those of other worktrees), seeds and the commands of
+.forklift.json. It needs nothing but the shell.`,
 		Examples: []commands.Example{
 			{Line: "source <(forklift completion bash)", What: "in ~/.bashrc"},
 			{Line: `forklift completion zsh > "${fpath[1]}/_forklift"`, What: "once, for zsh"},
@@ -44,7 +52,7 @@ func (a *app) script(shell string) (string, error) {
 	root := a.tree()
 	var b bytes.Buffer
 	generate := map[string]func() error{
-		"bash":       func() error { return root.GenBashCompletionV2(&b, true) },
+		"bash":       func() error { _, err := b.WriteString(bashCompletion); return err },
 		"zsh":        func() error { return root.GenZshCompletion(&b) },
 		"fish":       func() error { return root.GenFishCompletion(&b, true) },
 		"powershell": func() error { return root.GenPowerShellCompletionWithDesc(&b) },

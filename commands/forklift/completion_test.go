@@ -43,7 +43,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"setup", "--seed", ""}, []string{"demo", "empty"}},
 		{[]string{"seed", "remove", "d"}, []string{"demo"}},
 		{[]string{"run", ""}, []string{"verify"}},
-		{[]string{"env", "--format", "d"}, []string{"dotenv"}},
+		{[]string{"env", "--format", "d"}, []string{"dotenv", "direnv"}},
 		{[]string{"completion", "b"}, []string{"bash"}},
 		{[]string{"db", "s"}, []string{"shell", "start", "stop"}},
 		{[]string{"capture", "--disc"}, []string{"--disconnect"}},

@@ -49,6 +49,7 @@ var renderers = map[string]renderer{
 	"postgres list":    render(renderInstallations),
 	"postgres install": render(renderInstall),
 	"version":          render(renderVersion),
+	"man":              render(renderMan),
 	"completion":       render(func(p *printer, r *CompletionResult) { p.text.WriteString(r.Script) }),
 }
 

@@ -20,6 +20,7 @@ func renderCapture(p *printer, r *commands.CaptureResult) {
 	if r.Sessions > 0 {
 		p.row("sessions", "%s cut off", plural(r.Sessions, "session was", "sessions were"))
 	}
+	hookRows(p, r.Hooks)
 	for _, s := range r.Skipped {
 		p.row("skipped", "%s (%s)", plain(s.Path), plain(s.Reason))
 	}
@@ -59,6 +60,7 @@ func renderRestore(p *printer, r *commands.RestoreResult) {
 		p.row("database", "%s written, %s", formatBytes(r.PatchedBytes), server)
 	}
 	p.row("time", "%s", wallText(r.WallMs, r.AwayMs))
+	hookRows(p, r.Hooks)
 	p.row("before", "%s; \"forklift undo\" goes back to it", plain(r.SafetyName))
 	rescued(p, r.Rescued, r.RescueName)
 	p.warnings = append(p.warnings, r.Warnings...)
@@ -82,6 +84,7 @@ func renderRecover(p *printer, r *commands.RecoverResult) {
 	p.warnings = append(p.warnings, r.Warnings...)
 	if r.Nothing {
 		p.line("There is nothing to recover.")
+		hookRows(p, r.Hooks)
 		return
 	}
 	how := "finished: it is as if it had never been interrupted"
@@ -93,7 +96,19 @@ func renderRecover(p *printer, r *commands.RecoverResult) {
 		p.row("at", "%s", plain(r.Name))
 	}
 	p.row("database", "%s", map[bool]string{true: "running", false: "stopped"}[r.Running])
+	hookRows(p, r.Hooks)
 	rescued(p, r.Rescued, r.RescueName)
+}
+
+// hookRows tells what the hooks did to the app.
+func hookRows(p *printer, hooks []engine.HookResult) {
+	for i, h := range hooks {
+		what := map[string]string{engine.HookStop: "stopped", engine.HookStart: "started again"}[h.Hook]
+		if h.Hook == engine.HookStop && h.ExitCode == engine.HookNotRunning {
+			what = "not running"
+		}
+		p.row(map[bool]string{true: "app"}[i == 0], "%s in %s", what, formatMs(h.WallMs))
+	}
 }
 
 func renderList(p *printer, r *commands.ListResult) {

@@ -12,6 +12,11 @@ import (
 const maxShownFiles = 20
 
 func renderStatus(p *printer, r *commands.StatusResult) {
+	if r.Porcelain {
+		p.text.WriteString(commands.Porcelain(&r.StatusResult))
+		p.warnings = append(p.warnings, r.Problems...)
+		return
+	}
 	p.line("Worktree %s  %s", p.name(r.Worktree.Name), p.paint(dim, plain(r.Worktree.Path)))
 	if i := r.Interrupted; i != nil {
 		way := "takes it back"
@@ -38,8 +43,11 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 		}
 		p.row(label, "%d %s, for %s", h.PID, plain(strings.Join(h.Argv, " ")), p.span(h.Since))
 	}
+	if r.App != nil {
+		p.row("app", "%s", p.paint(yellow, fmt.Sprintf("stopped for a %s %s and not started again; \"forklift recover\" starts it", plain(r.App.Verb), p.ago(r.App.Since))))
+	}
 	if !r.Trusted && len(r.Source) > 0 {
-		p.row("trust", "the commands of .forklift.json are not approved; see forklift trust")
+		p.row("trust", "the commands and hooks of .forklift.json are not approved; see forklift trust")
 	}
 	for _, problem := range r.Problems {
 		p.row("problem", "%s", p.paint(yellow, plain(problem)))

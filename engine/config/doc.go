@@ -12,7 +12,9 @@
 //	gitignored      "skip" or "include"    whether files that git ignores are left out (default "skip")
 //	connection_env  string                 variable that gives commands the database's address (default "DATABASE_URL")
 //	commands        {name: strings}        what `forklift run NAME` starts: program and arguments, without a shell
-//	hooks           {stop, start: strings} what runs before the database is stopped and after it runs again
+//	hooks           object                 for a long-running app: stop and start (strings) are programs with arguments
+//	                                       that stop it before an operation and start it afterwards, each within
+//	                                       timeout_seconds (number, default 60)
 //	database        {kind: string, ...}    kind of the database; the other keys are the kind's own and checked by it
 //	supabase        object                 settings of the Supabase kind, checked by it
 //

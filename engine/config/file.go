@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -26,6 +27,13 @@ const (
 	Include = "include" // they are
 )
 
+// DefaultHookLimit is how long a hook may take when the file does not say.
+const DefaultHookLimit = time.Minute
+
+// MaxHookLimit is the longest time that the file can say: commands and other
+// operations wait meanwhile.
+const MaxHookLimit = time.Hour
+
 // File is the content of a .forklift.json, checked, with defaults filled in.
 type File struct {
 	Format        int                 // 1
@@ -42,8 +50,9 @@ type File struct {
 
 // Hooks are commands around an operation: program and arguments, nil for none.
 type Hooks struct {
-	Stop  []string // before the database is stopped
-	Start []string // after it runs again
+	Stop  []string      // before the database is stopped
+	Start []string      // after it runs again
+	Limit time.Duration // how long each may take
 }
 
 // Database says which kind of database the worktree has.
@@ -93,7 +102,7 @@ func Parse(name string, data []byte) (*File, error) {
 	if !ok {
 		return nil, p.err()
 	}
-	f := &File{Gitignored: Skip, ConnectionEnv: DefaultConnectionEnv, Content: data}
+	f := &File{Gitignored: Skip, ConnectionEnv: DefaultConnectionEnv, Content: data, Hooks: Hooks{Limit: DefaultHookLimit}}
 	p.file(root, f)
 	if err := p.err(); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
@@ -26,6 +27,7 @@ func TestExampleWorksAsItStands(t *testing.T) {
 	want := &File{
 		Format: 1, Source: []string{"src", "migrations"}, Gitignored: "skip", ConnectionEnv: "DATABASE_URL",
 		Commands: map[string][]string{"verify": {"python3", "src/app.py"}}, Content: []byte(example),
+		Hooks: Hooks{Limit: DefaultHookLimit},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -47,7 +49,7 @@ func TestEverything(t *testing.T) {
 	"gitignored": "include",
 	"connection_env": "PG",
 	"commands": {"test:unit": ["go", "test", "./..."], "x": ["true"]},
-	"hooks": {"stop": ["make", "stop"], "start": ["make", "start"]},
+	"hooks": {"stop": ["make", "stop"], "start": ["make", "start"], "timeout_seconds": 5},
 	"database": {"kind": "postgres", "name": "app"},
 	"supabase": {"exclude": ["studio"]}
 }`
@@ -58,7 +60,7 @@ func TestEverything(t *testing.T) {
 	want := &File{
 		Format: 1, Source: []string{"src", "a/b", "migrations"}, Ignore: []string{"*.log", "!keep.log"}, Gitignored: "include", ConnectionEnv: "PG",
 		Commands: map[string][]string{"test:unit": {"go", "test", "./..."}, "x": {"true"}},
-		Hooks:    Hooks{Stop: []string{"make", "stop"}, Start: []string{"make", "start"}},
+		Hooks:    Hooks{Stop: []string{"make", "stop"}, Start: []string{"make", "start"}, Limit: 5 * time.Second},
 		Database: Database{Kind: "postgres", Settings: []byte(`{"kind": "postgres", "name": "app"}`)},
 		Supabase: []byte(`{"exclude": ["studio"]}`),
 	}
@@ -76,7 +78,7 @@ func TestProblemsComeAllAtOnce(t *testing.T) {
   "conection_env": "X",
   "connection_env": "9X",
   "commands": {"a b": ["x"], "ok": [], "n": [1], "m": "make"},
-  "hooks": {"stop": ["x"], "begin": ["x"]},
+  "hooks": {"stop": ["x"], "begin": ["x"], "timeout_seconds": 0},
   "database": {"kind": 3},
   "supabase": [],
   "ignore": ["", 7],
@@ -96,6 +98,7 @@ func TestProblemsComeAllAtOnce(t *testing.T) {
 		`f.json:7:46: an element of command "n" must be a string, not a number`,
 		`f.json:7:55: command "m" must be an array of strings, not a string`,
 		`f.json:8:28: unknown key "begin"`,
+		`f.json:8:63: timeout_seconds must be a number from 1 to 3600`,
 		`f.json:9:24: kind must be a string, not a number`,
 		`f.json:10:15: supabase must be an object, not an array`,
 		`f.json:11:14: ignore: a pattern is one line that is not empty`,
@@ -110,7 +113,7 @@ func TestProblemsComeAllAtOnce(t *testing.T) {
 	if fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
 		t.Errorf("kind %v, hint %q", fault.KindOf(err), fault.HintOf(err))
 	}
-	if !strings.Contains(err.Error(), "and 17 more") {
+	if !strings.Contains(err.Error(), "and 18 more") {
 		t.Errorf("message %q", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tailscale/hujson"
 )
@@ -164,7 +165,20 @@ func (p *parser) hooks(v *hujson.Value, f *File) {
 	p.fields(v, "hooks", map[string]func(*hujson.Value){
 		"stop":  func(v *hujson.Value) { f.Hooks.Stop = p.argv(v, "hook stop") },
 		"start": func(v *hujson.Value) { f.Hooks.Start = p.argv(v, "hook start") },
+		"timeout_seconds": func(v *hujson.Value) {
+			f.Hooks.Limit = p.seconds(v, "timeout_seconds", MaxHookLimit)
+		},
 	})
+}
+
+// seconds reads a span of whole seconds, from one to longest.
+func (p *parser) seconds(v *hujson.Value, what string, longest time.Duration) time.Duration {
+	lit, ok := v.Value.(hujson.Literal)
+	n, err := strconv.Atoi(string(lit))
+	if !ok || err != nil || n < 1 || n > int(longest/time.Second) {
+		p.add(v.StartOffset, "%s must be a number from 1 to %d", what, int(longest/time.Second))
+	}
+	return time.Duration(n) * time.Second
 }
 
 func (p *parser) database(v *hujson.Value, f *File) {

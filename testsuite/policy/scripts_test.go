@@ -11,8 +11,9 @@ import (
 // topics are the words that the name of a script may begin with: the verbs,
 // and a few things that concern all of them.
 var topics = []string{
-	"setup", "trust", "run", "teardown", "seed", "capture", "restore", "undo", "redo", "list", "show", "cat", "diff", "status", "log",
-	"recover", "env", "db", "postgres", "version", "completion", "bad", "git", "demo",
+	"setup", "trust", "run", "teardown", "seed", "capture", "restore", "undo", "redo", "list", "show", "status", "log",
+	"recover", "env", "db", "worktree", "adopt", "doctor", "postgres", "version", "completion", "man", "bad", "git", "demo",
+	"forget", "prune", "du", "check", "repair", "rename", "note", "protect", "cat", "diff",
 }
 
 // scriptName is the form of a script's name.

@@ -165,6 +165,14 @@ func (w worktree) Status(context.Context) (*engine.StatusResult, error) {
 	return StatusResult(w.Info()), w.e.Fail["status"]
 }
 
+func (w worktree) StatusBrief(ctx context.Context) (*engine.StatusResult, error) {
+	s, err := w.Status(ctx)
+	if s != nil && w.e.Status == nil {
+		s.Files, s.Tables, s.FileCount, s.RowCount, s.RowsKnown = nil, nil, 0, 0, false
+	}
+	return s, err
+}
+
 func (w worktree) Log(_ context.Context, limit int) ([]engine.Operation, error) {
 	return Operations(), w.e.call("log", limit)
 }
@@ -213,7 +221,7 @@ func (w worktree) TrustText(context.Context) (string, error) {
 	return "commands\n  verify  python3 src/app.py\n", nil
 }
 
-func (w worktree) Trust(context.Context) error { return w.e.call("trust") }
+func (w worktree) Trust(context.Context, string) error { return w.e.call("trust") }
 
 type hold struct {
 	e    *Engine
