@@ -4,9 +4,10 @@ import "strings"
 
 // Verbs are all verbs that every front can have, in the order of help.
 var Verbs = []*Verb{
-	setupVerb, trustVerb, runVerb, teardownVerb,
+	setupVerb, trustVerb, runVerb, teardownVerb, worktreeAddVerb, adoptVerb,
 	seedCreateVerb, seedListVerb, seedRemoveVerb,
 	captureVerb, restoreVerb, undoVerb, redoVerb, listVerb, showVerb, statusVerb, logVerb, recoverVerb,
+	worktreeListVerb, worktreePruneVerb,
 	envVerb, dbStartVerb, dbStopVerb, dbURLVerb, dbShellVerb,
 	postgresListVerb, postgresInstallVerb, versionVerb,
 }

@@ -201,6 +201,7 @@ type StatusResult struct {
 	Server      ServerInfo    `json:"server"`
 	Holders     []HolderInfo  `json:"holders"` // managed commands that run
 	Trusted     bool          `json:"trusted"`
+	Orphans     []string      `json:"orphans,omitempty"`  // worktrees of the project that are gone, but keep a database
 	Problems    []string      `json:"problems,omitempty"` // what keeps the rest from being known
 }
 
@@ -293,6 +294,7 @@ type Git interface {
 	// Ignored lists what git ignores and does not track below the given
 	// paths: relative paths, a directory stands for all that is in it.
 	Ignored(ctx context.Context, r Repo, paths []string) ([]string, error)
+	WorktreeGit
 }
 
 // Repo is where a worktree's parts are.

@@ -13,7 +13,7 @@ import (
 // lineOf is a command line for each verb.
 var lineOf = map[string][]string{
 	"restore": {"before-migration"}, "show": {"after"}, "seed create": {"demo", "--sql", "/a.sql"}, "seed remove": {"demo"},
-	"completion": {"fish"}, "run": {"--", "true"}, "db shell": nil, "capture": {"c1", "-m", "a note"}, "setup": {"--seed", "demo"},
+	"completion": {"fish"}, "adopt": {"feature"}, "worktree add": {"/srv/try", "--from", "before-migration"}, "run": {"--", "true"}, "db shell": nil, "capture": {"c1", "-m", "a note"}, "setup": {"--seed", "demo"},
 }
 
 func TestEveryResultIsRendered(t *testing.T) {
