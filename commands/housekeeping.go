@@ -12,6 +12,7 @@ type Housekeeping interface {
 	WorktreeList(ctx context.Context, dir string, opt engine.WorktreeListOptions) ([]engine.WorktreeRow, error)
 	AddWorktree(ctx context.Context, dir string, opt engine.AddWorktreeOptions) (*engine.AddWorktreeResult, error)
 	Adopt(ctx context.Context, dir, ref string) (*engine.AdoptResult, error)
+	Examine(ctx context.Context, dir string) *engine.Examination
 	PruneWorktrees(ctx context.Context, dir string, opt engine.PruneWorktreesOptions) (*engine.PruneWorktreesResult, error)
 }
 
@@ -25,6 +26,10 @@ func (e realEngine) AddWorktree(ctx context.Context, dir string, opt engine.AddW
 
 func (e realEngine) Adopt(ctx context.Context, dir, ref string) (*engine.AdoptResult, error) {
 	return engine.Adopt(ctx, e.host, dir, ref)
+}
+
+func (e realEngine) Examine(ctx context.Context, dir string) *engine.Examination {
+	return engine.Examine(ctx, e.host, dir)
 }
 
 func (e realEngine) PruneWorktrees(ctx context.Context, dir string, opt engine.PruneWorktreesOptions) (*engine.PruneWorktreesResult, error) {

@@ -9,7 +9,7 @@ var Verbs = []*Verb{
 	captureVerb, restoreVerb, undoVerb, redoVerb, listVerb, showVerb, statusVerb, logVerb, recoverVerb,
 	worktreeListVerb, worktreePruneVerb,
 	envVerb, dbStartVerb, dbStopVerb, dbURLVerb, dbShellVerb,
-	postgresListVerb, postgresInstallVerb, versionVerb,
+	doctorVerb, postgresListVerb, postgresInstallVerb, versionVerb,
 }
 
 // Lookup finds a verb by its name, such as "db start"; nil if there is none.

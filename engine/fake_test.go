@@ -241,6 +241,7 @@ func (g fakeGit) AddWorktree(ctx context.Context, _ Repo, opt gitdir.AddOptions)
 func (g fakeGit) RemoveWorktree(_ context.Context, _ Repo, dir string) error {
 	return errors.Join(durable.RemoveAll(g.fs, dir), durable.RemoveAll(g.fs, linkedGitDir(dir)))
 }
+func (fakeGit) Version(context.Context) (string, error)          { return "2.39.5", nil }
 func (fakeGit) DeleteBranch(context.Context, Repo, string) error { return nil }
 func (fakeGit) HasBranch(_ context.Context, _ Repo, name string) (bool, error) {
 	return name == "taken", nil

@@ -170,7 +170,12 @@ func interruptedRestore(t *testing.T, switched bool) *world {
 		must(t, err)
 		current, err := wt.readSelection()
 		must(t, err)
-		if j != nil && (current.Operation == j.Operation) == switched {
+		if j == nil || (current.Operation == j.Operation) != switched {
+			continue
+		}
+		outcome, err := wt.outcome(j.Operation)
+		must(t, err)
+		if outcome == "" {
 			return w
 		}
 	}

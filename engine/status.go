@@ -39,8 +39,10 @@ func (w *Worktree) status(ctx context.Context, files bool) (*StatusResult, error
 	for _, h := range holders {
 		res.Holders = append(res.Holders, h.info())
 	}
-	if res.Orphans, err = w.orphanNames(ctx); err != nil {
-		res.Problems = append(res.Problems, problem(err))
+	if files {
+		if res.Orphans, err = w.orphanNames(ctx); err != nil {
+			res.Problems = append(res.Problems, problem(err))
+		}
 	}
 	if err := w.statusChanges(ctx, res, files); err != nil {
 		res.Problems = append(res.Problems, problem(err))

@@ -27,6 +27,8 @@ type AddWorktreeGit interface {
 	// HasBranch and HasCommit report what is in the repository.
 	HasBranch(ctx context.Context, r Repo, name string) (bool, error)
 	HasCommit(ctx context.Context, r Repo, id string) (bool, error)
+	// Version is the version of git.
+	Version(ctx context.Context) (string, error)
 	// Filters names the programs that git would run on files it checks out.
 	Filters(ctx context.Context, r Repo) ([]string, error)
 }

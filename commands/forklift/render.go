@@ -28,6 +28,7 @@ var renderers = map[string]renderer{
 	"run":              render(func(p *printer, r *commands.RunResult) { p.warnings = append(p.warnings, r.Warnings...) }),
 	"teardown":         render(renderTeardown),
 	"adopt":            render(renderAdopt),
+	"doctor":           render(renderDoctor),
 	"worktree add":     render(renderWorktreeAdd),
 	"worktree list":    render(renderWorktrees),
 	"worktree prune":   render(renderWorktreePrune),

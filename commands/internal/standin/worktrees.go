@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"forklift/engine"
+	"forklift/engine/postgres"
 )
 
 // Worktrees is a list with every sort of row.
@@ -50,4 +51,15 @@ func (e *Engine) Adopt(_ context.Context, dir, ref string) (*engine.AdoptResult,
 func (e *Engine) PruneWorktrees(_ context.Context, _ string, opt engine.PruneWorktreesOptions) (*engine.PruneWorktreesResult, error) {
 	return &engine.PruneWorktreesResult{Done: opt.Yes, Plan: "0123456789ab", Worktrees: e.worktrees()[1:2], Bytes: 1 << 30, Checkpoints: 1200},
 		e.call("worktree prune", opt)
+}
+
+// Examine answers that the worktree is well but for an orphan.
+func (e *Engine) Examine(_ context.Context, dir string) *engine.Examination {
+	return &engine.Examination{Git: "2.39.5", Repo: dir, SetUp: true, Store: "/srv/store", Made: true, Mode: 0o700, Worktree: e.info(),
+		Server: engine.ServerInfo{State: "stopped"}, Orphans: []string{"feature"}, OpenErr: e.Fail["examine"]}
+}
+
+// Socket answers with a place that is short enough.
+func (e *Engine) Socket() postgres.SocketPlace {
+	return postgres.SocketPlace{Dir: "/run/forklift", Bytes: 40, Limit: 103}
 }
