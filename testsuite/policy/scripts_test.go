@@ -12,7 +12,7 @@ import (
 // and a few things that concern all of them.
 var topics = []string{
 	"setup", "trust", "run", "teardown", "seed", "capture", "restore", "undo", "redo", "list", "show", "status", "log",
-	"recover", "env", "db", "postgres", "version", "completion", "bad", "git", "demo",
+	"recover", "env", "db", "worktree", "adopt", "doctor", "postgres", "version", "completion", "bad", "git", "demo",
 }
 
 // scriptName is the form of a script's name.
