@@ -3,14 +3,16 @@ package commands
 import (
 	"context"
 	"time"
+
+	"forklift/engine"
 )
 
 // completeWithin is how long a completion may take: a shell waits for it.
 const completeWithin = 2 * time.Second
 
 // Complete lists what can stand in a field whose tag complete says what:
-// "checkpoint" (those of other worktrees as WORKTREE:NAME), "seed" or
-// "command". Whatever goes wrong, there is just nothing to offer. "file" and
+// "checkpoint" (those of other worktrees as WORKTREE:NAME), "seed", "orphan"
+// (a worktree that is gone) or "command". Whatever goes wrong, there is just nothing to offer. "file" and
 // "path" are for the front.
 func Complete(ctx context.Context, env Env, what string) []string {
 	return CompleteWord(ctx, env, what, "")
@@ -29,6 +31,13 @@ func CompleteWord(ctx context.Context, env Env, what, word string) []string {
 		if err == nil {
 			for _, s := range seeds {
 				names = append(names, s.Name)
+			}
+		}
+	case "orphan":
+		rows, err := env.Engine.WorktreeList(ctx, env.Dir, engine.WorktreeListOptions{Orphans: true})
+		if err == nil {
+			for _, w := range rows {
+				names = append(names, w.Name)
 			}
 		}
 	case "checkpoint":

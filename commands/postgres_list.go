@@ -12,6 +12,8 @@ type Postgres interface {
 	Find(ctx context.Context) ([]Installation, error)
 	// Install fetches the embedded default, if it is not there yet.
 	Install(ctx context.Context) (Installation, error)
+	// Socket tells where sockets would be, and whether they can be there.
+	Socket() postgres.SocketPlace
 }
 
 // Installation is one PostgreSQL on this machine.

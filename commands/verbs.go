@@ -4,11 +4,12 @@ import "strings"
 
 // Verbs are all verbs that every front can have, in the order of help.
 var Verbs = []*Verb{
-	setupVerb, trustVerb, runVerb, teardownVerb,
+	setupVerb, trustVerb, runVerb, teardownVerb, worktreeAddVerb, adoptVerb,
 	seedCreateVerb, seedListVerb, seedRemoveVerb,
 	captureVerb, restoreVerb, undoVerb, redoVerb, listVerb, showVerb, catVerb, diffVerb, statusVerb, logVerb, recoverVerb,
+	worktreeListVerb, worktreePruneVerb,
 	envVerb, dbStartVerb, dbStopVerb, dbURLVerb, dbShellVerb,
-	postgresListVerb, postgresInstallVerb, versionVerb,
+	doctorVerb, postgresListVerb, postgresInstallVerb, versionVerb,
 }
 
 // Lookup finds a verb by its name, such as "db start"; nil if there is none.

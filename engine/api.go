@@ -222,6 +222,7 @@ type StatusResult struct {
 	Unsaved          []UnsavedBuffer `json:"unsaved,omitempty"` // of editors, wherever in the worktree
 	App              *StoppedApp     `json:"app,omitempty"`     // that was stopped by a hook and not started again
 	Trusted          bool            `json:"trusted"`
+	Orphans          []string        `json:"orphans,omitempty"`  // worktrees of the project that are gone, but keep a database
 	Problems         []string        `json:"problems,omitempty"` // what keeps the rest from being known
 }
 
@@ -321,6 +322,7 @@ type Git interface {
 	// Excludes gives the lines of git's ignore files outside the worktree
 	// (the user's and the repository's own), the ones that count least first.
 	Excludes(ctx context.Context, r Repo) ([]string, error)
+	WorktreeGit
 }
 
 // Repo is where a worktree's parts are.

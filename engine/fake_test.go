@@ -15,6 +15,8 @@ import (
 	"forklift/engine/gitdir"
 	"forklift/storage"
 	"forklift/storage/clock"
+	"forklift/storage/durable"
+	"forklift/storage/fault"
 	"forklift/storage/vfs"
 )
 
@@ -67,7 +69,7 @@ func (w *world) host() Host {
 		disk = w.fs
 	}
 	return Host{FS: disk, Clock: w.clock, Actor: "test", StoreDir: testStore, StateDir: testState, DefaultKind: "fake",
-		Git: fakeGit{}, RunHook: w.runHook, Boot: number("boot-", w.boots), Kinds: map[string]OpenDatabase{"fake": func(_ context.Context, b Branch, _ json.RawMessage) (Database, error) {
+		Git: fakeGit{w.fs}, RunHook: w.runHook, Boot: number("boot-", w.boots), Kinds: map[string]OpenDatabase{"fake": func(_ context.Context, b Branch, _ json.RawMessage) (Database, error) {
 			return &fakeDB{world: w, branch: b}, nil
 		}}}
 }
@@ -174,17 +176,97 @@ func (w *world) insert(wt *Worktree, row string) {
 	must(w.t, w.put(name, rows+row+";"))
 }
 
-// fakeGit is a repository without git.
-type fakeGit struct{}
+// fakeGit is a repository without git: testRepo, and linked worktrees that
+// are beside it. One is registered when its git directory is there, and alive
+// when its own directory is.
+type fakeGit struct{ fs vfs.FS }
 
-func (fakeGit) Find(context.Context, string) (Repo, error) {
-	return gitdir.Repo{Worktree: testRepo, GitDir: testRepo + "/.git", CommonDir: testRepo + "/.git"}, nil
+// linkedGitDir is the git directory of the linked worktree at dir.
+func linkedGitDir(dir string) string { return path.Join(testRepo, ".git/worktrees", path.Base(dir)) }
+
+func (g fakeGit) Find(_ context.Context, dir string) (Repo, error) {
+	r := gitdir.Repo{Worktree: testRepo, GitDir: testRepo + "/.git", CommonDir: testRepo + "/.git"}
+	if dir != testRepo {
+		r.Worktree, r.GitDir = dir, linkedGitDir(dir)
+	}
+	if _, err := g.fs.Lstat(r.GitDir); err != nil {
+		return Repo{}, &fault.Error{Op: "find repository", Path: dir, Kind: fault.NotFound, Err: err}
+	}
+	return r, nil
 }
 func (fakeGit) Head(context.Context, Repo) (string, string, error)          { return "c0ffee", "main", nil }
 func (fakeGit) Tracked(context.Context, Repo) ([]string, error)             { return []string{"src"}, nil }
 func (fakeGit) Ignored(context.Context, Repo, []string) ([]string, error)   { return nil, nil }
 func (fakeGit) TrackedIn(context.Context, Repo, []string) ([]string, error) { return nil, nil }
 func (fakeGit) Excludes(context.Context, Repo) ([]string, error)            { return nil, nil }
+
+func (g fakeGit) GitDirs(_ context.Context, r Repo) ([]string, error) {
+	dirs := []string{r.CommonDir}
+	entries, err := g.fs.ReadDir(r.CommonDir + "/worktrees")
+	if errors.Is(err, fs.ErrNotExist) {
+		return dirs, nil
+	}
+	for _, e := range entries {
+		dirs = append(dirs, r.CommonDir+"/worktrees/"+e.Name)
+	}
+	return dirs, err
+}
+
+func (g fakeGit) Look(_ context.Context, gitDir string) (Place, error) {
+	p := Place{GitDir: gitDir}
+	if _, err := g.fs.Lstat(gitDir); err != nil {
+		return p, nil
+	}
+	p.Exists, p.Worktree = true, testRepo
+	if gitDir != testRepo+"/.git" {
+		p.Worktree = "/vm/" + path.Base(gitDir)
+	}
+	_, err := g.fs.Lstat(p.Worktree)
+	p.Alive = err == nil
+	return p, nil
+}
+
+// AddWorktree makes what link makes, and a file that git has.
+func (g fakeGit) AddWorktree(ctx context.Context, _ Repo, opt gitdir.AddOptions) (Repo, error) {
+	for _, dir := range []string{linkedGitDir(opt.Path), opt.Path + "/src"} {
+		if err := durable.MkdirAll(g.fs, dir, 0o755); err != nil {
+			return Repo{}, err
+		}
+	}
+	for name, text := range map[string]string{"src/changed": "committed", "src/removed": "committed", "outside": "committed"} {
+		if err := durable.WriteFile(g.fs, path.Join(opt.Path, name), []byte(text), 0o644); err != nil {
+			return Repo{}, err
+		}
+	}
+	return g.Find(ctx, opt.Path)
+}
+
+func (g fakeGit) RemoveWorktree(_ context.Context, _ Repo, dir string) error {
+	return errors.Join(durable.RemoveAll(g.fs, dir), durable.RemoveAll(g.fs, linkedGitDir(dir)))
+}
+func (fakeGit) Version(context.Context) (string, error)          { return "2.39.5", nil }
+func (fakeGit) DeleteBranch(context.Context, Repo, string) error { return nil }
+func (fakeGit) HasBranch(_ context.Context, _ Repo, name string) (bool, error) {
+	return name == "taken", nil
+}
+func (fakeGit) HasCommit(_ context.Context, _ Repo, id string) (bool, error) {
+	return id == "c0ffee", nil
+}
+func (fakeGit) Filters(context.Context, Repo) ([]string, error) { return nil, nil }
+
+// link makes a linked worktree, durably.
+func (w *world) link(dir string) {
+	w.t.Helper()
+	must(w.t, durable.MkdirAll(w.fs, linkedGitDir(dir), 0o755))
+	must(w.t, durable.MkdirAll(w.fs, dir+"/src", 0o755))
+}
+
+// unlink is `git worktree remove`.
+func (w *world) unlink(dir string) {
+	w.t.Helper()
+	must(w.t, durable.RemoveAll(w.fs, dir))
+	must(w.t, durable.RemoveAll(w.fs, linkedGitDir(dir)))
+}
 
 // fakeDB is a database whose state is the file rows, and whose file state
 // says running from its start to its clean stop.

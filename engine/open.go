@@ -9,8 +9,8 @@ import (
 
 	"forklift/engine/config"
 	"forklift/engine/trust"
-	"forklift/storage"
 	"forklift/storage/fault"
+	"forklift/storage/record"
 )
 
 // Worktree is a git worktree that was set up: its records, its database and
@@ -36,22 +36,68 @@ func Open(ctx context.Context, host Host, dir string) (*Worktree, error) {
 		return nil, err
 	}
 	if l == nil {
-		return nil, &fault.Error{Op: "open worktree", Path: repo.Worktree, Kind: fault.NotFound,
-			Err: errors.New("this worktree has no database of its own yet"), Hint: "Run `forklift setup`."}
+		return nil, p.noDatabase(ctx)
 	}
 	if err := p.readMachine(); err != nil {
 		return nil, err
 	}
-	if p.store, err = storage.Open(ctx, host.FS, l.Store); err != nil {
+	if err := p.followStore(ctx, l); err != nil {
 		return nil, err
 	}
-	p.machine.Store = l.Store
 	w, err := p.open(ctx, l.Worktree)
 	if err != nil {
 		_ = p.store.Close()
 		return nil, err
 	}
 	return w, nil
+}
+
+// noDatabase is the error of a worktree that was never set up. If one that
+// was at its place is gone, that is what the user may be looking for.
+func (p *project) noDatabase(ctx context.Context) error {
+	e := &fault.Error{Op: "open worktree", Path: p.repo.Worktree, Kind: fault.NotFound,
+		Err: errors.New("this worktree has no database of its own yet"), Hint: "run `forklift setup`"}
+	if p.readMachine() != nil || p.machine.Project == "" || p.openStore(ctx, p.machine.Store) != nil {
+		return e
+	}
+	defer func() { _ = p.store.Close() }()
+	records, err := p.records(p.machine.Project)
+	if err != nil {
+		return e
+	}
+	for _, rec := range records {
+		if rec.Path == p.repo.Worktree && p.locate(ctx, &rec, nil).state == StateOrphan {
+			e.Hint = "Run `forklift adopt " + rec.Name + "` to take over the database of the worktree that was here before, or `forklift setup` for a new one."
+		}
+	}
+	return e
+}
+
+// followStore opens the store that the link names. Where that is gone, and
+// forklift.toml names another one that has the worktree's record, the store
+// was moved, and the link follows it.
+func (p *project) followStore(ctx context.Context, l *link) error {
+	missing := p.openStore(ctx, l.Store)
+	if fault.KindOf(missing) != fault.NotFound || p.machine.Store == "" || p.machine.Store == l.Store {
+		p.machine.Store = l.Store
+		return missing
+	}
+	if err := p.openStore(ctx, p.machine.Store); err != nil {
+		return err
+	}
+	_, err := p.readRecord(l.Worktree)
+	if err == nil {
+		err = record.Write(p.fs, path.Join(p.repo.GitDir, linkFile), "link", recordFormat, link{Worktree: l.Worktree, Store: p.store.Dir()})
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &fault.Error{Op: "open store", Path: p.machine.Store, Kind: fault.NotFound,
+			Err:  fmt.Errorf("this worktree was set up with the store %s, which is gone, and %s does not know it", l.Store, p.machine.Store),
+			Hint: "Correct `store` in " + path.Join(p.repo.CommonDir, config.MachineName) + ", or run `forklift setup --new`."}
+	}
+	if err != nil {
+		_ = p.store.Close()
+	}
+	return err
 }
 
 // open reads the records of the worktree with an id and checks that it is

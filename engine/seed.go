@@ -23,6 +23,9 @@ func seeds(ctx context.Context, host Host, dir string, create bool) (*project, e
 	if err != nil {
 		return nil, err
 	}
+	if p.machine.Project != "" {
+		return p, p.openStore(ctx, p.machine.Store)
+	}
 	open := storage.Open
 	if create {
 		open = storage.Create

@@ -14,7 +14,6 @@ import (
 	"forklift/storage/durable"
 	"forklift/storage/fault"
 	"forklift/storage/record"
-	"forklift/storage/vfs"
 )
 
 const (
@@ -38,8 +37,10 @@ type unfinished struct {
 type settingUp struct {
 	*project
 	opt    SetupOptions
+	birth  *birth // nil for a worktree that was there before
 	made   string // text of the .forklift.json to make; "" when there is one
 	fresh  bool   // forklift.toml is to be made
+	anew   bool   // forklift.toml is a copy's, and is to be replaced
 	seed   *storage.Pair
 	rec    worktreeRecord
 	again  bool // rec is of a worktree that was torn down here
@@ -51,30 +52,39 @@ type settingUp struct {
 // before its last write, the link in the git directory, it has left nothing
 // that counts, and the next setup removes it.
 func Setup(ctx context.Context, host Host, dir string, opt SetupOptions) (*SetupResult, error) {
+	return setup(ctx, host, dir, opt, nil)
+}
+
+// setup is Setup for a worktree that was there before, or with b for one that
+// AddWorktree has just made.
+func setup(ctx context.Context, host Host, dir string, opt SetupOptions, b *birth) (*SetupResult, error) {
 	p, err := findProject(ctx, host, dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &settingUp{project: p, opt: opt}
+	s := &settingUp{project: p, opt: opt, birth: b}
 	cfg, err := s.configure(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if p.store, err = storage.Create(ctx, p.fs, p.machine.Store); err != nil {
+	if p.machine.Project != "" {
+		err = p.openStore(ctx, p.machine.Store)
+	} else {
+		p.store, err = storage.Create(ctx, p.fs, p.machine.Store)
+	}
+	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = p.store.Close() }()
-	lock, err := lockWithin(ctx, p.fs, path.Join(p.store.Dir(), setupLock), true, setupWait)
+	unlock, err := p.lockSetup(ctx, verbSetup)
 	if err != nil {
-		if errors.Is(err, vfs.ErrLocked) {
-			err = &fault.Error{Op: "setup", Path: p.store.Dir(), Kind: fault.Busy, Err: errors.New("another setup is under way"), Hint: "Try again when it has ended."}
-		}
 		return nil, err
 	}
-	defer func() { _ = lock.Unlock() }()
+	defer unlock()
 	if err := p.sweep(ctx); err != nil {
 		return nil, err
 	}
+	p.stopOrphans(ctx)
 	if err := s.sweepTemps(cfg); err != nil {
 		return nil, err
 	}
@@ -103,14 +113,16 @@ func (s *settingUp) configure(ctx context.Context) (*config.File, error) {
 		}
 		return cfg, err
 	}
-	source := s.opt.Source
-	if source == nil {
+	source, text := s.opt.Source, s.birthConfig()
+	if source == nil && text == nil {
 		if source, err = s.host.Git.Tracked(ctx, s.repo); err != nil {
 			return nil, err
 		}
 		source = config.Guess(source)
 	}
-	text := config.Default(source)
+	if text == nil {
+		text = config.Default(source)
+	}
 	if cfg, err = config.Parse(name, text); err != nil {
 		return nil, err
 	}
@@ -225,7 +237,10 @@ func (s *settingUp) create(ctx context.Context, cfg *config.File) error {
 func (s *settingUp) choose(ctx context.Context, cfg *config.File) error {
 	now := s.host.Clock.Now()
 	s.fresh = s.machine.Project == ""
-	if s.fresh {
+	if err := s.refuseCopy(ctx); err != nil {
+		return err
+	}
+	if s.fresh || s.anew {
 		s.machine.Format, s.machine.Project = 1, string(storage.NewPairID(now))
 	}
 	kind := cfg.Database.Kind
@@ -249,12 +264,44 @@ func (s *settingUp) choose(ctx context.Context, cfg *config.File) error {
 		seed = s.machine.Seed
 	}
 	s.rec.Seed, s.result.Seed = seed, seed
-	if seed == "" {
+	switch {
+	case s.birth != nil && s.birth.from != nil && len(s.birth.from.Databases) > 0:
+		s.seed, s.rec.Seed, s.result.Seed = s.birth.from, "", ""
+	case seed == "":
 		s.seed, err = s.template(ctx, kind)
-	} else {
+	default:
 		s.seed, err = s.findSeed(ctx, seed)
 	}
 	return err
+}
+
+// refuseCopy tells a repository that was copied (`cp -r`), with the identity
+// of the original. With --new it gets one of its own.
+func (s *settingUp) refuseCopy(ctx context.Context) error {
+	if s.fresh {
+		return nil
+	}
+	records, err := s.records(s.machine.Project)
+	if err != nil {
+		return err
+	}
+	for _, rec := range records {
+		if rec.CommonDir == s.repo.CommonDir || s.samePlace(rec.CommonDir, s.repo.CommonDir) {
+			continue
+		}
+		other := &project{host: s.host, fs: s.fs, repo: Repo{CommonDir: rec.CommonDir}}
+		if at := s.locate(ctx, &rec, nil); at.state == StateOrphan || other.readMachine() != nil || other.machine.Project != s.machine.Project {
+			continue
+		}
+		if s.opt.New {
+			s.anew = true
+			return nil
+		}
+		return &fault.Error{Op: "setup", Path: s.repo.Worktree, Kind: fault.Usage,
+			Err:  fmt.Errorf("this repository is a copy of %s, and both have one identity", rec.CommonDir),
+			Hint: "Run `forklift setup --new` here to give the copy one of its own."}
+	}
+	return nil
 }
 
 // identity gives the new worktree its id and name: those of the worktree that
@@ -317,7 +364,12 @@ func (s *settingUp) fill(ctx context.Context, w *Worktree, cfg *config.File) err
 	if err := w.appendLog(row); err != nil {
 		return err
 	}
-	return w.writeSelection(selection{Pair: s.seed.ID, Kind: s.seed.Kind, Slot: SlotA, Operation: id, At: s.host.Clock.Now()})
+	if s.birth != nil && s.birth.from != nil {
+		if err := s.installBirth(ctx, w, cfg, id); err != nil {
+			return err
+		}
+	}
+	return w.writeSelection(selection{Project: s.seed.Project, Pair: s.seed.ID, Kind: s.seed.Kind, Slot: SlotA, Operation: id, At: s.host.Clock.Now()})
 }
 
 // publish writes the record, the two configuration files and, last, the link.
@@ -329,6 +381,12 @@ func (s *settingUp) publish(w *Worktree) error {
 		name := path.Join(s.repo.CommonDir, config.MachineName)
 		if err := durable.CreateFile(s.fs, name, s.machine.Encode(), 0o600); err != nil {
 			return fault.Wrap("create", name, err)
+		}
+	}
+	if s.anew {
+		name := path.Join(s.repo.CommonDir, config.MachineName)
+		if err := durable.WriteFile(s.fs, name, s.machine.Encode(), 0o600); err != nil {
+			return fault.Wrap("replace", name, err)
 		}
 	}
 	if err := s.writeConfig(); err != nil {

@@ -45,6 +45,11 @@ func (w *Worktree) status(ctx context.Context, files bool) (*StatusResult, error
 	if res.App, err = w.stoppedApp(); err != nil {
 		res.Problems = append(res.Problems, problem(err))
 	}
+	if files {
+		if res.Orphans, err = w.orphanNames(ctx); err != nil {
+			res.Problems = append(res.Problems, problem(err))
+		}
+	}
 	if err := w.statusChanges(ctx, res, files); err != nil {
 		res.Problems = append(res.Problems, problem(err))
 	}

@@ -49,6 +49,7 @@ func renderStatus(p *printer, r *commands.StatusResult) {
 	if !r.Trusted && len(r.Source) > 0 {
 		p.row("trust", "the commands and hooks of .forklift.json are not approved; see forklift trust")
 	}
+	renderOrphans(p, r.Orphans)
 	for _, problem := range r.Problems {
 		p.row("problem", "%s", p.paint(yellow, plain(problem)))
 	}

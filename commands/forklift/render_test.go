@@ -13,7 +13,7 @@ import (
 // lineOf is a command line for each verb.
 var lineOf = map[string][]string{
 	"restore": {"before-migration"}, "show": {"after"}, "seed create": {"demo", "--sql", "/a.sql"}, "seed remove": {"demo"},
-	"cat": {"after:src/app.py"}, "completion": {"fish"}, "run": {"--", "true"}, "db shell": nil, "capture": {"c1", "-m", "a note"}, "setup": {"--seed", "demo"},
+	"completion": {"fish"}, "cat": {"after:src/app.py"}, "adopt": {"feature"}, "worktree add": {"/srv/try", "--from", "before-migration"}, "run": {"--", "true"}, "db shell": nil, "capture": {"c1", "-m", "a note"}, "setup": {"--seed", "demo"},
 }
 
 func TestEveryResultIsRendered(t *testing.T) {
@@ -22,7 +22,7 @@ func TestEveryResultIsRendered(t *testing.T) {
 			t.Errorf("%s has no renderer", v.Name)
 			continue
 		}
-		if slices.Contains([]string{"run", "db shell", "version", "completion", "man"}, v.Name) {
+		if slices.Contains([]string{"run", "db shell", "version", "completion", "man", "doctor"}, v.Name) {
 			continue // they print what others say
 		}
 		args := append(strings.Fields(v.Name), lineOf[v.Name]...)

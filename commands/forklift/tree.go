@@ -16,6 +16,7 @@ var groupShort = map[string]string{
 	"db":       "The database of this worktree",
 	"seed":     "Starting databases for new worktrees",
 	"postgres": "PostgreSQL on this machine",
+	"worktree": "The worktrees of this repository",
 	"project":  "Another spelling of every verb of a worktree",
 }
 

@@ -19,5 +19,6 @@
 //     off, no optional locks (it writes nothing), a clean environment, a
 //     deadline and a limit on its output. The commands used run no filters.
 //
-// Nothing in this package changes a file.
+// Only AddWorktree, RemoveWorktree and DeleteBranch change anything: they call
+// git, with its hooks and filters off. Nothing else in this package changes a file.
 package gitdir

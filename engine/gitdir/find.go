@@ -131,6 +131,10 @@ func mainWorktree(top, dotGit string) (Repo, error) {
 	return Repo{Worktree: top, GitDir: dotGit, CommonDir: dotGit}, nil
 }
 
+// repairHint is what can be done about a .git file that leads nowhere.
+const repairHint = "If the repository was moved, `git worktree repair` in it mends the pointers. " +
+	"If git has pruned this worktree, make another one with `git worktree add`; `forklift adopt` there takes its database over."
+
 // pointedWorktree is a worktree whose .git is a file that names the git
 // directory: a linked worktree, a submodule, or a separate git directory.
 func pointedWorktree(top, dotGit string) (Repo, error) {
@@ -138,11 +142,11 @@ func pointedWorktree(top, dotGit string) (Repo, error) {
 	if err != nil {
 		return Repo{}, &fault.Error{
 			Op: "find repository", Path: dotGit, Kind: fault.Untrusted, Err: err,
-			Hint: "If the repository was moved, `git worktree repair` in it mends the pointers.",
+			Hint: repairHint,
 		}
 	}
 	if !isGitDir(gitDir) {
-		return Repo{}, untrusted(dotGit, "it names "+gitDir+", which is not a git directory", "If the repository was moved, `git worktree repair` in it mends the pointers.")
+		return Repo{}, untrusted(dotGit, "it names "+gitDir+", which is not a git directory", repairHint)
 	}
 	common, err := commonDir(gitDir)
 	if err != nil {

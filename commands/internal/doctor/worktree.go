@@ -1,0 +1,162 @@
+package doctor
+
+import (
+	"fmt"
+	"net/url"
+	"sort"
+	"strings"
+
+	"forklift/storage/fault"
+)
+
+func worktree(f *Facts) (Verdict, string, string) {
+	switch {
+	case f.RepoErr != nil && fault.KindOf(f.RepoErr) == fault.NotFound:
+		return OK, "not inside a git worktree: only the machine was looked at", ""
+	case f.RepoErr != nil:
+		return bad(Problem, f.RepoErr, "Work in a git worktree of your own.")
+	case f.OpenErr != nil:
+		return bad(Problem, f.OpenErr, "Look at what is named.")
+	case !f.SetUp && f.StoreErr == nil:
+		return OK, f.Repo + " has no database yet (`forklift setup` makes one)", ""
+	case !f.SetUp:
+		return "", "", ""
+	}
+	return OK, f.Worktree.Name + " at " + f.Worktree.Path, ""
+}
+
+func operation(f *Facts) (Verdict, string, string) {
+	switch {
+	case f.Interrupted != "":
+		return Problem, "a " + f.Interrupted + " of this worktree was interrupted", "Run `forklift recover`; `forklift status` says which way it will go."
+	case len(f.Others) > 0:
+		return Warning, "interrupted in other worktrees: " + strings.Join(f.Others, ", "), "Run `forklift recover` in each of them."
+	}
+	return "", "", ""
+}
+
+func server(f *Facts) (Verdict, string, string) {
+	if !f.SetUp {
+		return "", "", ""
+	}
+	if f.ServerErr != nil {
+		return bad(Problem, f.ServerErr, "Look at what is named.")
+	}
+	switch f.Server.State {
+	case "foreign":
+		return Problem, fmt.Sprintf("a server that Forklift did not start has the database open (process %d)", f.Server.PID), "Stop that server; Forklift never signals a process that is not its own."
+	case "unclean":
+		return Warning, "the server was not stopped cleanly", "Nothing has to be done: its next start recovers what was committed."
+	case "running":
+		return OK, fmt.Sprintf("the server runs (process %d)", f.Server.PID), ""
+	}
+	return OK, "the server is " + f.Server.State, ""
+}
+
+func configuration(f *Facts) (Verdict, string, string) {
+	if !f.SetUp {
+		return "", "", ""
+	}
+	if f.ConfigErr != nil {
+		return bad(Problem, f.ConfigErr, "Correct .forklift.json.")
+	}
+	if f.Config == nil {
+		return "", "", ""
+	}
+	return OK, "checkpoints save " + strings.Join(f.Config.Source, " "), ""
+}
+
+func trusted(f *Facts) (Verdict, string, string) {
+	if !f.SetUp || f.Config == nil || !f.Config.Runs() {
+		return "", "", ""
+	}
+	if !f.Trusted {
+		return Warning, "what .forklift.json would run is not approved in this worktree", "Read it with `forklift trust --show`, then approve it with `forklift trust`."
+	}
+	return OK, "what .forklift.json would run is approved", ""
+}
+
+// dotEnv compares the files that programs load variables from with what
+// `forklift run` gives: a program that is started without it, or that prefers
+// the file, would use another database.
+func dotEnv(f *Facts) (Verdict, string, string) {
+	if f.Config == nil || len(f.Env) == 0 {
+		return "", "", ""
+	}
+	name, want := f.Config.ConnectionEnv, ""
+	for _, v := range f.Env {
+		if v.Name == name {
+			want = v.Value
+		}
+	}
+	var files, elsewhere []string
+	for file := range f.DotEnv {
+		files = append(files, file)
+	}
+	sort.Strings(files)
+	seen := false
+	for _, file := range files {
+		for i, line := range strings.Split(string(f.DotEnv[file]), "\n") {
+			value, ok := assignment(line, name)
+			if !ok {
+				continue
+			}
+			seen = true
+			if value != want {
+				elsewhere = append(elsewhere, fmt.Sprintf("%s:%d points %s to %s", file, i+1, name, target(value)))
+			}
+		}
+	}
+	if len(elsewhere) > 0 {
+		return Warning, strings.Join(elsewhere, "; "), "Programs that are started without `forklift run`, or that prefer the file, use that database. " +
+			"Take the line out, or put in what `forklift env --format dotenv` prints. To begin with the data of that database, see `forklift seed create --help`."
+	}
+	if seen {
+		return OK, name + " in the worktree's files of variables is this worktree's database", ""
+	}
+	return "", "", ""
+}
+
+// assignment reads a line NAME=value of a file of variables.
+func assignment(line, name string) (string, bool) {
+	line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
+	key, value, ok := strings.Cut(line, "=")
+	if !ok || strings.TrimSpace(key) != name {
+		return "", false
+	}
+	value = strings.TrimSpace(value)
+	for _, quote := range []string{`"`, `'`} {
+		if rest, ok := strings.CutPrefix(value, quote); ok {
+			value, _, _ = strings.Cut(rest, quote)
+			return value, true
+		}
+	}
+	value, _, _ = strings.Cut(value, " #")
+	return strings.TrimSpace(value), true
+}
+
+// target says where a URL leads, without anything that may be a secret.
+func target(value string) string {
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" {
+		return "another database"
+	}
+	return "the database " + strings.TrimPrefix(u.Path, "/") + " on " + u.Host
+}
+
+func orphans(f *Facts) (Verdict, string, string) {
+	if f.RecordErr != nil {
+		return bad(Problem, f.RecordErr, "Look at what is named.")
+	}
+	if len(f.Orphans) == 0 {
+		return "", "", ""
+	}
+	return Warning, "gone, but with a database: " + strings.Join(f.Orphans, ", "), "`forklift adopt NAME` takes one over in a new worktree; `forklift worktree prune` removes their databases."
+}
+
+func unfinished(f *Facts) (Verdict, string, string) {
+	if len(f.Unfinished) == 0 {
+		return "", "", ""
+	}
+	return Warning, fmt.Sprintf("%d setups or teardowns did not end", len(f.Unfinished)), "Nothing has to be done: unless one is under way, the next `forklift setup` removes what is left."
+}
