@@ -7,7 +7,9 @@ var Verbs = []*Verb{
 	setupVerb, trustVerb, runVerb, teardownVerb,
 	seedCreateVerb, seedListVerb, seedRemoveVerb,
 	captureVerb, restoreVerb, undoVerb, redoVerb, listVerb, showVerb, statusVerb, logVerb, recoverVerb,
+	renameVerb, noteVerb, protectVerb, unprotectVerb, forgetVerb,
 	envVerb, dbStartVerb, dbStopVerb, dbURLVerb, dbShellVerb,
+	duVerb, pruneVerb, checkVerb, repairVerb,
 	postgresListVerb, postgresInstallVerb, versionVerb,
 }
 

@@ -163,6 +163,7 @@ type Checkpoint struct {
 	OwnBytes     int64            `json:"own_bytes"`    // stored for it alone
 	SharedBytes  int64            `json:"shared_bytes"` // stored, and other checkpoints need it too
 	Current      bool             `json:"current"`      // the worktree rests on it
+	Protected    bool             `json:"protected"`    // it is never forgotten
 }
 
 // CheckpointDetail is everything about one checkpoint.

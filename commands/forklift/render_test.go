@@ -12,7 +12,8 @@ import (
 
 // lineOf is a command line for each verb.
 var lineOf = map[string][]string{
-	"restore": {"before-migration"}, "show": {"after"}, "seed create": {"demo", "--sql", "/a.sql"}, "seed remove": {"demo"},
+	"restore": {"before-migration"}, "rename": {"after", "works"}, "note": {"after", "a note"}, "protect": {"after"}, "unprotect": {"after"},
+	"forget": {"try-1"}, "repair": {"--yes"}, "show": {"after"}, "seed create": {"demo", "--sql", "/a.sql"}, "seed remove": {"demo"},
 	"completion": {"fish"}, "run": {"--", "true"}, "db shell": nil, "capture": {"c1", "-m", "a note"}, "setup": {"--seed", "demo"},
 }
 
