@@ -13,6 +13,7 @@ import (
 var topics = []string{
 	"setup", "trust", "run", "teardown", "seed", "capture", "restore", "undo", "redo", "list", "show", "status", "log",
 	"recover", "env", "db", "postgres", "version", "completion", "bad", "git", "demo",
+	"forget", "prune", "du", "check", "repair", "rename", "note", "protect",
 }
 
 // scriptName is the form of a script's name.
