@@ -20,7 +20,7 @@ type Keeper interface {
 	DiskUsage(ctx context.Context, refs []string) (*engine.DiskUsage, error)
 	Check(ctx context.Context, opt storage.CheckOptions) (*engine.CheckResult, error)
 	Repair(ctx context.Context, opt engine.RepairOptions) (*engine.RepairResult, error)
-	Rename(ctx context.Context, ref, to string) (*engine.Checkpoint, error)
+	ChangeName(ctx context.Context, ref, to string) (*engine.Checkpoint, error)
 	Note(ctx context.Context, ref, text string) (*engine.Checkpoint, error)
 	Protect(ctx context.Context, ref string, protect bool) (*engine.Checkpoint, error)
 }

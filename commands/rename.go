@@ -25,7 +25,7 @@ var renameVerb = NewVerb(Verb{
 
 // Rename changes a checkpoint's name, durably when it returns nil.
 func Rename(ctx context.Context, env Env, req RenameRequest) (CheckpointResult, error) {
-	return changed(ctx, env, func(w Worktree) (*engine.Checkpoint, error) { return w.Rename(ctx, req.Ref, req.To) })
+	return changed(ctx, env, func(w Worktree) (*engine.Checkpoint, error) { return w.ChangeName(ctx, req.Ref, req.To) })
 }
 
 // changed runs a change of a checkpoint and gives what it is then.

@@ -144,11 +144,11 @@ func TestRenameRefusesWhatRecoveryNeeds(t *testing.T) {
 	j := wt.newJournal(verbCapture, sel)
 	j.Pair, j.PairName = pair.ID, pair.Name
 	must(t, wt.writeJournal(j))
-	if _, err := wt.Rename(ctx, "three", "four"); fault.KindOf(err) != fault.Interrupted {
+	if _, err := wt.ChangeName(ctx, "three", "four"); fault.KindOf(err) != fault.Interrupted {
 		t.Errorf("%v", err)
 	}
 	must(t, wt.clearJournal())
-	c, err := wt.Rename(ctx, "three", "four")
+	c, err := wt.ChangeName(ctx, "three", "four")
 	must(t, err)
 	if c.Name != "four" || !c.Current {
 		t.Errorf("%+v", c)

@@ -8,12 +8,12 @@ import (
 	"forklift/storage/fault"
 )
 
-// Rename gives a checkpoint another name. It refuses while an unfinished
+// ChangeName gives a checkpoint another name. It refuses while an unfinished
 // operation needs it: recovery finds it by its name.
 //
 // After nil the name is durable; after an error or a crash exactly one of the
 // two holds.
-func (w *Worktree) Rename(ctx context.Context, ref, to string) (*Checkpoint, error) {
+func (w *Worktree) ChangeName(ctx context.Context, ref, to string) (*Checkpoint, error) {
 	if err := storage.ValidName(to); err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func (w *Worktree) Rename(ctx context.Context, ref, to string) (*Checkpoint, err
 		return nil, err
 	}
 	name := storage.NameRef{Project: p.Project, Worktree: p.Worktree, Kind: p.Kind, Name: p.Name}
-	err = w.store.Rename(ctx, name, to, func(_ context.Context, id storage.PairID) error {
+	err = w.store.ChangeName(ctx, name, to, func(_ context.Context, id storage.PairID) error {
 		owner := &Worktree{project: w.project, rec: worktreeRecord{ID: p.Worktree}, dir: w.recordDir(p.Worktree)}
 		j, err := owner.readJournal()
 		if err != nil || j == nil || j.Pair != id && j.Target != id {

@@ -109,7 +109,7 @@ func (s *Store) ChangeMeta(ctx context.Context, ref PairRef, change func(*Meta))
 	m := Meta{p.Name, p.Note, p.Protected}
 	before := m
 	change(&m)
-	m.Name = before.Name // names change by Rename
+	m.Name = before.Name // names change by ChangeName
 	if len(m.Note) > MaxNoteBytes {
 		return misuse("write note", p.Name, "the note has %d bytes; at most %d are kept", len(m.Note), MaxNoteBytes)
 	}
@@ -119,12 +119,12 @@ func (s *Store) ChangeMeta(ctx context.Context, ref PairRef, change func(*Meta))
 	return own.writeMeta(ref, m)
 }
 
-// Rename gives a named pair another name; the old one is free then. allowed
+// ChangeName gives a named pair another name; the old one is free then. allowed
 // is asked while nobody else uses the store, and may refuse.
 //
 // After nil it is durable. After an error or a crash exactly one of the two
 // names holds: the meta record says which, and the other is as if it were not there.
-func (s *Store) Rename(ctx context.Context, n NameRef, to string, allowed func(context.Context, PairID) error) error {
+func (s *Store) ChangeName(ctx context.Context, n NameRef, to string, allowed func(context.Context, PairID) error) error {
 	const op = "rename"
 	own, release, err := s.excluding(ctx)
 	if err != nil {

@@ -66,7 +66,7 @@ func TestRenameNoteProtect(t *testing.T) {
 		ref := PairRef{"project", firstPair}
 		return errors.Join(
 			s.ChangeMeta(t.Context(), ref, func(m *Meta) { m.Note, m.Protected = "a note", true }),
-			s.Rename(t.Context(), firstName, "Second", allow),
+			s.ChangeName(t.Context(), firstName, "Second", allow),
 		)
 	})
 	if err != nil {
@@ -78,10 +78,10 @@ func TestRenameNoteProtect(t *testing.T) {
 	}
 	err = onStore(m, func(s *Store) error {
 		for what, f := range map[string]func() error{
-			"absent":  func() error { return s.Rename(t.Context(), firstName, "third", allow) },
-			"invalid": func() error { return s.Rename(t.Context(), firstName, "a b", allow) },
+			"absent":  func() error { return s.ChangeName(t.Context(), firstName, "third", allow) },
+			"invalid": func() error { return s.ChangeName(t.Context(), firstName, "a b", allow) },
 			"refused": func() error {
-				return s.Rename(t.Context(), NameRef{"project", "worktree", Capture, "Second"}, "third", func(context.Context, PairID) error { return errStop })
+				return s.ChangeName(t.Context(), NameRef{"project", "worktree", Capture, "Second"}, "third", func(context.Context, PairID) error { return errStop })
 			},
 			"long note": func() error {
 				return s.ChangeMeta(t.Context(), PairRef{"project", firstPair}, func(m *Meta) { m.Note = strings.Repeat("x", MaxNoteBytes+1) })
@@ -110,7 +110,7 @@ func TestPowerCutAtEveryCallOfRename(t *testing.T) {
 	for n := 1; ; n++ {
 		m := prepared.CrashClone(vfs.CrashOptions{KeepUnsynced: 1})
 		m.CutAt(n)
-		err := onStore(m, func(s *Store) error { return s.Rename(t.Context(), firstName, "second", allow) })
+		err := onStore(m, func(s *Store) error { return s.ChangeName(t.Context(), firstName, "second", allow) })
 		after := m.CrashClone(vfs.CrashOptions{Seed: uint64(n), KeepUnsynced: []float64{0, 0.5, 1}[n%3]})
 		names, p := namesOf(t, after)
 		if len(names) != 1 || names[0] != p.Name || err == nil && names[0] != "second" {
@@ -121,7 +121,7 @@ func TestPowerCutAtEveryCallOfRename(t *testing.T) {
 		to := map[string]string{"first": "second", "second": "first"}[names[0]]
 		err2 := onStore(after, func(s *Store) error {
 			now := NameRef{"project", "worktree", Capture, names[0]}
-			if err := s.Rename(t.Context(), now, to, allow); err != nil {
+			if err := s.ChangeName(t.Context(), now, to, allow); err != nil {
 				return err
 			}
 			now.Name = to

@@ -67,6 +67,9 @@ func (a *app) completeArgs(v *commands.Verb) completeFunc {
 			if f.Arg == "" {
 				continue
 			}
+			if isRest(f) && f.Complete != "" {
+				return a.completeField(f)(cmd, args, word)
+			}
 			if isRest(f) {
 				return nil, cobra.ShellCompDirectiveDefault
 			}

@@ -51,7 +51,7 @@ func (w worktree) Repair(_ context.Context, opt engine.RepairOptions) (*engine.R
 	return res, w.e.call("repair", opt.Yes, opt.Plan)
 }
 
-func (w worktree) Rename(_ context.Context, ref, to string) (*engine.Checkpoint, error) {
+func (w worktree) ChangeName(_ context.Context, ref, to string) (*engine.Checkpoint, error) {
 	c := Checkpoints()[0]
 	c.Name = to
 	return &c, w.e.call("rename", ref, to)
