@@ -3,11 +3,12 @@ package commands
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// Duration is a time span in a request: text such as "90s", "2m30s", or a
-// plain number of seconds.
+// Duration is a time span in a request: text such as "90s", "2m30s", "7d",
+// "2w", or a plain number of seconds.
 type Duration time.Duration
 
 // Std is the span as the standard library has it.
@@ -32,6 +33,13 @@ func (d *Duration) UnmarshalText(text []byte) error {
 		return nil
 	}
 	span, err := time.ParseDuration(s)
+	for unit, hours := range map[string]time.Duration{"d": 24, "w": 7 * 24} {
+		if number, ok := strings.CutSuffix(s, unit); ok {
+			if n, numErr := strconv.ParseUint(number, 10, 14); numErr == nil {
+				span, err = time.Duration(n)*hours*time.Hour, nil
+			}
+		}
+	}
 	if seconds, numErr := strconv.ParseUint(s, 10, 31); numErr == nil {
 		span, err = time.Duration(seconds)*time.Second, nil
 	}

@@ -21,6 +21,8 @@ type Engine interface {
 // Worktree is an opened worktree; see engine.Worktree for what each method
 // promises.
 type Worktree interface {
+	Keeper
+
 	Close() error
 	Info() engine.WorktreeInfo
 	Observed

@@ -8,7 +8,9 @@ var Verbs = []*Verb{
 	seedCreateVerb, seedListVerb, seedRemoveVerb,
 	captureVerb, restoreVerb, undoVerb, redoVerb, listVerb, showVerb, catVerb, diffVerb, statusVerb, logVerb, recoverVerb,
 	worktreeListVerb, worktreePruneVerb,
+	renameVerb, noteVerb, protectVerb, unprotectVerb, forgetVerb,
 	envVerb, dbStartVerb, dbStopVerb, dbURLVerb, dbShellVerb,
+	duVerb, pruneVerb, checkVerb, repairVerb,
 	doctorVerb, postgresListVerb, postgresInstallVerb, versionVerb,
 }
 

@@ -179,6 +179,7 @@ type Checkpoint struct {
 	SharedBytes  int64            `json:"shared_bytes"`   // stored, and other checkpoints need it too
 	Current      bool             `json:"current"`        // the worktree rests on it
 	Half         Part             `json:"half,omitempty"` // "code" or "data": only that half of the worktree does
+	Protected    bool             `json:"protected"`      // it is never forgotten
 }
 
 // CheckpointDetail is everything about one checkpoint.

@@ -31,6 +31,9 @@ func (w *Worktree) Capture(ctx context.Context, opt CaptureOptions) (res *Captur
 	if err := w.checkSpace(verbCapture, SlotA, storage.DatabaseState{}); err != nil {
 		return nil, err
 	}
+	if err := w.checkLimits(verbCapture); err != nil {
+		return nil, err
+	}
 	op, err := w.begin(ctx, verbCapture, cfg, opt.WaitOptions)
 	if err != nil {
 		return nil, err

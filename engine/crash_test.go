@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"forklift/engine/worktree"
+	"forklift/storage"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
 )
@@ -118,7 +119,7 @@ func recovered(t *testing.T, w *world, before, after string) string {
 	if left, err := worktree.Leftovers(context.Background(), w.fs, testRepo); err != nil || len(left) > 0 {
 		t.Fatalf("after recover %v is left in the worktree, %v", left, err)
 	}
-	if report, err := wt.store.Check(context.Background(), true); err != nil || len(report.Problems) > 0 {
+	if report, err := wt.store.Check(context.Background(), storage.CheckOptions{ReadData: true}); err != nil || len(report.Problems) > 0 {
 		t.Fatalf("after recover the store has problems: %v %v", report.Problems, err)
 	}
 	if _, err := wt.Capture(context.Background(), CaptureOptions{}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"forklift/storage"
+	"forklift/storage/fault"
 )
 
 // List lists checkpoints, the newest first.
@@ -55,17 +56,29 @@ func (w *Worktree) rows(ctx context.Context, pairs []*storage.Pair) ([]Checkpoin
 }
 
 // usage tells what each pair of the project takes in the store; what is
-// shared is counted among them and the seeds.
+// shared is counted among them and the seeds. Where damage keeps that from being
+// known, nothing is told: a list must not fail for it.
 func (w *Worktree) usage(ctx context.Context) (map[storage.PairID]storage.Usage, error) {
+	pairs, err := w.measured(ctx)
+	if err != nil {
+		return nil, err
+	}
+	usage, err := w.store.Usage(ctx, pairs)
+	if fault.KindOf(err) == fault.Corrupt {
+		return nil, nil
+	}
+	return usage, err
+}
+
+// measured gives the pairs that share what is stored: those of the project
+// and the seeds.
+func (w *Worktree) measured(ctx context.Context) ([]*storage.Pair, error) {
 	pairs, err := w.store.Pairs(ctx, w.rec.Project)
 	if err != nil {
 		return nil, err
 	}
 	seeds, err := w.store.Pairs(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	return w.store.Usage(ctx, append(pairs, seeds...))
+	return append(pairs, seeds...), err
 }
 
 // worktreeNames gives the names of the project's worktrees by id.
@@ -81,7 +94,7 @@ func (w *Worktree) worktreeNames() (map[string]string, error) {
 func checkpoint(p *storage.Pair, worktree string, u storage.Usage, current selection) Checkpoint {
 	c := Checkpoint{ID: p.ID, Name: p.Name, Worktree: worktree, Kind: p.Kind, Created: p.Created, Note: p.Note,
 		Reason: p.Reason, Actor: p.Actor, Head: p.Head, GitBranch: p.GitBranch, Files: p.Source.Files,
-		LogicalBytes: p.LogicalBytes, OwnBytes: u.OwnBytes, SharedBytes: u.SharedBytes}
+		LogicalBytes: p.LogicalBytes, OwnBytes: u.OwnBytes, SharedBytes: u.SharedBytes, Protected: p.Protected}
 	switch data, source := current.data().Pair == p.ID, current.source().Pair == p.ID; {
 	case data && source:
 		c.Current = true

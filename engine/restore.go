@@ -135,6 +135,10 @@ func (r *restoring) run(ctx context.Context) error {
 	if err := r.start(r.j.TargetName, ""); err != nil {
 		return err
 	}
+	// From the journal on nothing forgets it; until then it may be gone.
+	if _, err := r.w.store.Pair(ctx, r.j.TargetProject, r.j.Target); err != nil {
+		return err
+	}
 	r.enter(ctx, phasePatch)
 	if err := r.patch(ctx); err != nil {
 		return err

@@ -53,6 +53,7 @@ func (w *Worktree) status(ctx context.Context, files bool) (*StatusResult, error
 	if err := w.statusChanges(ctx, res, files); err != nil {
 		res.Problems = append(res.Problems, problem(err))
 	}
+	res.Problems = append(res.Problems, w.limitWarnings()...)
 	return res, nil
 }
 

@@ -35,6 +35,8 @@ type blobs struct {
 	blocks index.Cache
 	intact map[ID]bool // by pack: it is there with its size
 	lost   []string    // names of packs that an index speaks of and that are not intact
+	hidden map[ID]bool // packs that are about to go: nothing is found in them
+	skip   map[ID]bool // index files that are damaged
 
 	rowsMu   sync.Mutex // guards what follows
 	frames   map[frameKey]*frame

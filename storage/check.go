@@ -4,21 +4,35 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"path"
 	"strings"
 
 	"forklift/storage/fault"
 	"forklift/storage/internal/index"
 	"forklift/storage/internal/pack"
+	"forklift/storage/progress"
 	"forklift/storage/record"
 )
 
 // maxProblems is how many problems a check lists.
 const maxProblems = 1000
 
+// CheckOptions say how much a check reads.
+type CheckOptions struct {
+	// ReadData reads every byte of the packs and verifies every blob;
+	// without it only indexes, tables, manifests and records are read.
+	ReadData bool
+	// Subset, when it is between 0 and 1, reads about that share of the
+	// packs' bytes, chosen by chance. It implies ReadData.
+	Subset float64
+}
+
 // CheckReport is what a check found.
 type CheckReport struct {
 	Packs    int       `json:"packs"`
+	Read     int       `json:"read"`       // packs of which every byte was read
+	ReadSize int64     `json:"read_bytes"` // bytes of those
 	Indexes  int       `json:"indexes"`
 	Blobs    int64     `json:"blobs"` // entries of the indexes
 	Pairs    int       `json:"pairs"`
@@ -37,16 +51,16 @@ type Problem struct {
 
 // Check looks for damage: whether the indexes and the tables of the packs are
 // what was written and agree, whether all that the pairs of all projects name is stored, and
-// whether every name leads to a pair. With readData it reads every byte and
+// whether every name leads to a pair. With ReadData it reads every byte and
 // verifies every blob. Problems are in the report; an error means that the
 // check could not be made. Nothing is changed.
-func (s *Store) Check(ctx context.Context, readData bool) (CheckReport, error) {
+func (s *Store) Check(ctx context.Context, opt CheckOptions) (CheckReport, error) {
 	release, err := s.hold(ctx)
 	if err != nil {
 		return CheckReport{}, err
 	}
 	defer release()
-	c := &checker{s: s, ctx: ctx, readData: readData, packs: map[ID]*packCheck{}}
+	c := &checker{s: s, ctx: ctx, opt: opt, packs: map[ID]*packCheck{}}
 	for _, step := range []func() error{c.indexes, c.packFiles, c.pairs, c.names} {
 		if err := step(); err != nil {
 			return c.report, failed("check store", s.dir, err)
@@ -59,7 +73,8 @@ func (s *Store) Check(ctx context.Context, readData bool) (CheckReport, error) {
 type checker struct {
 	s        *Store
 	ctx      context.Context
-	readData bool
+	opt      CheckOptions
+	progress *reporter
 	report   CheckReport
 	packs    map[ID]*packCheck
 	stored   map[string]map[PairID]bool // by file name of the project
@@ -125,10 +140,11 @@ func (c *checker) indexes() error {
 
 // packFiles looks at every pack that is there or should be.
 func (c *checker) packFiles() error {
+	read := c.choose()
 	for id, known := range c.packs {
 		c.report.Packs++
 		name := packName(c.s.dir, id)
-		if err := c.onePack(name, id, known); err != nil {
+		if err := c.onePack(name, id, known, read[id]); err != nil {
 			if err := c.problem(name, err); err != nil {
 				return err
 			}
@@ -158,8 +174,38 @@ func (c *checker) packFiles() error {
 	return nil
 }
 
+// choose says which packs are read as a whole.
+func (c *checker) choose() map[ID]bool {
+	chosen := map[ID]bool{}
+	if !c.opt.ReadData && c.opt.Subset == 0 {
+		return chosen
+	}
+	var all int64
+	var ids []ID
+	for id, known := range c.packs {
+		all += known.size
+		ids = append(ids, id)
+	}
+	want := all
+	if c.opt.Subset > 0 && c.opt.Subset < 1 {
+		want = int64(float64(all) * c.opt.Subset)
+		rand.Shuffle(len(ids), func(i, k int) { ids[i], ids[k] = ids[k], ids[i] })
+	}
+	total := int64(0)
+	for _, id := range ids {
+		if total >= want {
+			break
+		}
+		total += c.packs[id].size
+		chosen[id] = true
+	}
+	c.progress = newReporter(c.ctx)
+	c.progress.event = progress.Event{Phase: "read packs", TotalBytes: total, TotalFiles: len(chosen)}
+	return chosen
+}
+
 // onePack holds a pack against what the indexes say.
-func (c *checker) onePack(name string, id ID, known *packCheck) error {
+func (c *checker) onePack(name string, id ID, known *packCheck, read bool) error {
 	r, err := pack.Open(c.s.fs, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &fault.Error{Op: "read pack", Path: name, Kind: fault.Corrupt, Err: err}
@@ -172,8 +218,11 @@ func (c *checker) onePack(name string, id ID, known *packCheck) error {
 		return corrupt("read pack", name, "it has %d bytes, not %d", r.Size(), known.size)
 	}
 	var frames []pack.Frame
-	if c.readData {
+	if read {
 		sum, err := r.Verify(c.ctx, id)
+		c.report.Read++
+		c.report.ReadSize += known.size
+		c.progress.add(known.size, 1)
 		if err != nil {
 			return err
 		}

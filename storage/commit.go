@@ -67,6 +67,7 @@ func (w *Writer) commit(ctx context.Context) error {
 			return err
 		}
 		packs = append(packs, p.Summary)
+		w.named = append(w.named, p.ID)
 	}
 	for _, p := range packs {
 		if err := w.s.readBack(ctx, p.ID); err != nil {
@@ -137,7 +138,7 @@ func (w *Writer) writeIndex(packs []pack.Summary) error {
 	}
 	b.mu.RLock()
 	merge := index.Choose(b.files, entries)
-	name, err := w.buildIndex(packs, merge)
+	name, err := w.s.buildIndex(w.work, packs, merge, nil)
 	b.mu.RUnlock()
 	if err != nil {
 		return err
@@ -152,17 +153,21 @@ func (w *Writer) writeIndex(packs []pack.Summary) error {
 	return b.load()
 }
 
-// buildIndex writes an index in the working directory and publishes it.
-func (w *Writer) buildIndex(packs []pack.Summary, merge []*index.File) (string, error) {
-	f, err := w.s.fs.OpenFile(path.Join(w.work.dir, "index"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+// buildIndex writes an index in a working directory and publishes it.
+func (s *Store) buildIndex(work *workDir, packs []pack.Summary, merge []*index.File, drop map[ID]bool) (string, error) {
+	f, err := s.fs.OpenFile(path.Join(work.dir, "index"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
-	id, err := index.Build(f, packs, merge)
+	dropped := make(map[pack.ID]bool, len(drop))
+	for id := range drop {
+		dropped[id] = true
+	}
+	id, err := index.Build(f, packs, merge, dropped)
 	if err != nil {
 		_ = f.Close()
 		return "", err
 	}
-	name := indexName(w.s.dir, id)
-	return name, durable.Publish(w.s.fs, f, name)
+	name := indexName(s.dir, id)
+	return name, durable.Publish(s.fs, f, name)
 }

@@ -93,7 +93,7 @@ func holds(t *testing.T, fsys vfs.FS, first, second map[string]string) bool {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	report, err := s.Check(ctx, true)
+	report, err := s.Check(ctx, CheckOptions{ReadData: true})
 	if err != nil || len(report.Problems) > 0 {
 		t.Fatalf("%v %+v", err, report.Problems)
 	}

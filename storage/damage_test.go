@@ -151,7 +151,7 @@ func checkNames(t *testing.T, fsys vfs.FS, file string) bool {
 		return strings.Contains(err.Error(), path.Base(file))
 	}
 	defer s.Close()
-	report, err := s.Check(context.Background(), true)
+	report, err := s.Check(context.Background(), CheckOptions{ReadData: true})
 	if err != nil {
 		t.Fatal(err)
 	}

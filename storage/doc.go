@@ -23,7 +23,10 @@
 //	index/<id>.idx             where blobs are; package internal/index has the bytes
 //	pairs/<project>/<id>.json  record "pair"
 //	names/<project>/<worktree>/[kind@]<name>   record "name": leads to a pair
+//	meta/<project>/<id>.json   record "meta": which name counts, note, protection; absent for most pairs
 //	tmp/<random>/              what a writer has not published; its lock file "lock" is held
+//	damaged/                   what a repair has set aside
+//	prune.lock                 flock of the one prune or repair that may run
 //
 // Projects and worktrees are ids that are [ValidName]s; "" is written "=".
 // A name in a file name is in lower case, followed, if it has capitals, by '='
@@ -92,9 +95,37 @@
 // # Locks
 //
 // Reading methods hold the store's lock shared for their duration, a writer
-// from NewWriter to Abort. Only what deletes takes it exclusively. prune.lock
-// is reserved for the one prune that may run. The lock comes last in the order
-// of all locks: operation, server, slots, store.
+// from NewWriter to Abort. Only what deletes takes it exclusively: forget,
+// rename, a change of meta, and the ends of prune and repair. These open the
+// store a second time, so that they lock out other goroutines of the process
+// too. prune.lock is held by the one prune or repair that may run. The lock comes
+// last in the order of all locks: operation, server, slots, store.
+//
+// # Forgetting and pruning
+//
+// [Store.Forget] removes a name, then its pair. Data goes with a prune:
+// [Store.PlanPrune] marks, under the shared lock, all that the named pairs and
+// the caller's [Roots] reach, a bit for each blob by its place; [Pruner.Run] writes
+// the marked blobs of packs that are partly needed into new packs and publishes
+// them, so that they are there twice. Then, alone: it marks what was
+// published since, with the packs that go hidden, and refuses if something is missing;
+// changes the generation; removes pairs; publishes indexes without those packs;
+// removes the old ones and flushes the directory; removes the packs. What is
+// written again is bounded by the space that is free, the emptiest packs first.
+// Packs are named by their content, so one that is written again can be one that a
+// killed prune wrote before: it stays.
+//
+// Whoever remembers that something is stored (a [Memory], the indexes that a
+// Store has open) rests on a generation. A Store looks at the format file
+// when it takes the lock, and forgets all of it when the generation has changed.
+//
+// [Store.PlanRepair] reads everything. Packs that are damaged give their
+// good blobs to new ones, packs without an index get one from their tables, and
+// the indexes forget what is lost: from then on it counts as not stored and is
+// stored again when a capture meets it. Damaged files are moved, never deleted.
+//
+// A rename is switched by the meta record: it says which of the names that
+// lead to a pair counts. What a killed rename left of the other is ignored.
 //
 // # Reading
 //

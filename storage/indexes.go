@@ -60,6 +60,9 @@ func (b *blobs) loadOnce() (gone bool, err error) {
 	}
 	var files, opened []*index.File
 	for _, id := range ids {
+		if b.skip[id] {
+			continue
+		}
 		i := slices.IndexFunc(b.files, func(x *index.File) bool { return x.ID() == id })
 		if i >= 0 {
 			files = append(files, b.files[i])
@@ -103,6 +106,10 @@ func (b *blobs) checkPacks() error {
 			if _, seen := b.intact[p.ID]; seen {
 				continue
 			}
+			if b.hidden[p.ID] {
+				b.intact[p.ID] = false
+				continue
+			}
 			name := packName(b.dir, p.ID)
 			info, err := b.fs.Lstat(name)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -115,6 +122,14 @@ func (b *blobs) checkPacks() error {
 		}
 	}
 	return nil
+}
+
+// hide makes as if packs were not there.
+func (b *blobs) hide(packs map[ID]bool) error {
+	b.mu.Lock()
+	b.hidden = packs
+	b.mu.Unlock()
+	return b.load()
 }
 
 // damaged says whether a pack is missing: then nothing that was remembered

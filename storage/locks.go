@@ -25,8 +25,9 @@ const (
 // locks is the store's lock as this Store holds it: any number of shared
 // holders together have one flock.
 type locks struct {
-	fs   vfs.FS
-	name string
+	fs    vfs.FS
+	name  string
+	taken func() error // looks, once the lock is held, whether others deleted something
 
 	mu        sync.Mutex
 	held      vfs.Lock // nil when free
@@ -92,6 +93,10 @@ func (l *locks) try(exclusive bool) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
+		return false, err
+	}
+	if err := l.taken(); err != nil {
+		_ = lock.Unlock()
 		return false, err
 	}
 	l.held, l.exclusive, l.holders = lock, exclusive, 1

@@ -91,7 +91,7 @@ func (m *Memory) Content(path string, info vfs.Info) (Content, bool) {
 
 // usable says whether what m says about stored content holds for w.
 func (m *Memory) usable(w *Writer) bool {
-	if m == nil || m.store != w.s.format.ID || m.generation != w.s.format.Generation {
+	if m == nil || m.store != w.s.id || m.generation != w.s.generation.Load() {
 		return false
 	}
 	return m.writer == nil || m.writer == w || m.writer.committed()
@@ -181,7 +181,7 @@ func (s *Store) LoadMemory(name, bootID string) *Memory {
 		return nil
 	}
 	m, err := decodeMemory(b, bootID)
-	if err != nil || m.store != s.format.ID || m.generation != s.format.Generation {
+	if err != nil || m.store != s.id || m.generation != s.generation.Load() {
 		return nil
 	}
 	return m

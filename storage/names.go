@@ -155,9 +155,11 @@ func (s *Store) SetName(ctx context.Context, project, worktree string, kind Pair
 		return failed(op, name, err)
 	}
 	err = record.Create(s.fs, file, "name", nameFormat, nameBody{project, worktree, kind, name, id})
+	if errors.Is(err, fs.ErrExist) && s.freeStray(file) == nil {
+		err = record.Create(s.fs, file, "name", nameFormat, nameBody{project, worktree, kind, name, id})
+	}
 	if errors.Is(err, fs.ErrExist) {
-		return &fault.Error{Op: op, Path: name, Kind: fault.Usage, Err: fmt.Errorf("the name %s is taken: %w", name, fs.ErrExist),
-			Hint: "Choose another name."}
+		return nameTaken(op, name)
 	}
 	return failed(op, name, err)
 }
@@ -176,6 +178,12 @@ func (s *Store) Name(ctx context.Context, project, worktree string, kind PairKin
 	}
 	defer release()
 	body, err := s.readName(file)
+	if err == nil {
+		var counts bool
+		if counts, err = s.counts(body); err == nil && !counts {
+			err = fs.ErrNotExist // left by a killed rename
+		}
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", &fault.Error{Op: "find checkpoint", Path: name, Kind: fault.NotFound, Err: fmt.Errorf("there is no checkpoint %s", name)}
 	}
@@ -244,6 +252,11 @@ func (s *Store) Names(ctx context.Context, project, worktree string) ([]NamedPai
 			}
 			if err != nil {
 				return nil, err
+			}
+			if ok, err := s.counts(body); err != nil {
+				return nil, err
+			} else if !ok {
+				continue // left by a killed rename
 			}
 			names = append(names, NamedPair{body.Worktree, body.Kind, body.Name, body.Pair})
 		}

@@ -33,6 +33,10 @@ type Pair struct {
 
 	AddedBytes   int64 `json:"added_bytes"`   // compressed bytes that this capture added to the store
 	LogicalBytes int64 `json:"logical_bytes"` // bytes of all files that the pair names
+
+	// Protected is not part of the record: see Meta, which also has the
+	// present Name and Note of a pair that was read.
+	Protected bool `json:"-"`
 }
 
 // PairKind says why a pair was made.

@@ -221,6 +221,9 @@ func (s *Store) readPair(name, project string, id PairID) (*Pair, error) {
 	if err == nil && (p.ID != id || p.Project != project) {
 		err = corrupt(op, name, "it is pair %s of project %q", p.ID, p.Project)
 	}
+	if err == nil {
+		err = s.overlay(&p)
+	}
 	if err != nil {
 		return nil, failed(op, name, err)
 	}

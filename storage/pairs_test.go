@@ -74,7 +74,7 @@ func TestPairsAndNames(t *testing.T) {
 	if err := l.s.SetName(ctx, "p1", "w1", Capture, "dangling", p.ID); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("a name for a pair that is not there: %v", err)
 	}
-	report, err := l.s.Check(ctx, false)
+	report, err := l.s.Check(ctx, CheckOptions{})
 	if err != nil || len(report.Problems) != 3 { // the names that are left
 		t.Errorf("%+v %v", report, err)
 	}

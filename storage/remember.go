@@ -20,7 +20,7 @@ func (s *Store) Remember(ctx context.Context, root vfs.Root, manifest ID, unit U
 		return nil, err
 	}
 	defer release()
-	m := &Memory{store: s.format.ID, generation: s.format.Generation}
+	m := &Memory{store: s.id, generation: s.generation.Load()}
 	trust := fskind.OfDir(root, ".").TimesMove() && unit == Pages
 	rules := readingRules(&Rules{Unit: unit}, nil)
 	now := clock.System{}.Now()

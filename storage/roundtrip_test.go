@@ -49,7 +49,7 @@ func TestRandomTreesComeBack(t *testing.T) {
 				t.Fatalf("in round %d", round)
 			}
 		}
-		report, err := l.s.Check(context.Background(), true)
+		report, err := l.s.Check(context.Background(), CheckOptions{ReadData: true})
 		l.ok(err)
 		if len(report.Problems) > 0 || report.Indexes > 8 {
 			t.Errorf("%+v", report)

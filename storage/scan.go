@@ -47,7 +47,7 @@ func (w *Writer) Scan(ctx context.Context, root vfs.Root, rules Rules, prior *Me
 		parts: make(chan part),
 		tree:  &Tree{},
 		jobs:  map[*fileJob]struct{}{},
-		next:  &Memory{store: w.s.format.ID, generation: w.s.format.Generation, writer: w},
+		next:  &Memory{store: w.s.id, generation: w.s.generation.Load(), writer: w},
 	}
 	s.plain = readingRules(&rules, nil)
 	// Nothing that was remembered counts while packs are missing: then all is

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"sync/atomic"
 
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -27,6 +28,9 @@ const (
 	pairsDir   = "pairs"
 	namesDir   = "names"
 	tmpDir     = "tmp"
+	metaDir    = "meta"
+	asideDir   = "damaged"
+	pruneLock  = "prune.lock"
 )
 
 // storeFormat is the version of the layout. A store of a newer one is refused.
@@ -47,11 +51,14 @@ type formatBody struct {
 // Store keeps blobs, manifests, pairs and names in one directory. It is safe
 // for concurrent use, and several processes may have the same store open.
 type Store struct {
-	fs     vfs.FS
-	dir    string
-	format formatBody
-	locks  locks
-	blobs  blobs
+	fs    vfs.FS
+	dir   string
+	id    string
+	locks locks
+	blobs blobs
+
+	generation atomic.Int64
+	marker     stat // of the format file that generation comes from; guarded by locks.mu
 }
 
 // Create opens the store in dir, and makes it if there is none. dir is
@@ -74,7 +81,7 @@ func Create(ctx context.Context, fsys vfs.FS, dir string) (*Store, error) {
 	if err != nil {
 		return nil, failed(op, dir, err)
 	}
-	ours := []string{formatFile, lockFile, packsDir, indexDir, pairsDir, namesDir, tmpDir, "worktrees", "branches", "images"}
+	ours := []string{formatFile, lockFile, packsDir, indexDir, pairsDir, namesDir, tmpDir, metaDir, asideDir, pruneLock, "worktrees", "branches", "images"}
 	for _, e := range list {
 		if !slices.Contains(ours, e.Name) && !durable.IsTemp(e.Name) {
 			return nil, &fault.Error{Op: op, Path: dir, Kind: fault.Usage,
@@ -110,17 +117,15 @@ func Open(ctx context.Context, fsys vfs.FS, dir string) (*Store, error) {
 		return nil, failed(op, dir, err)
 	}
 	s := &Store{fs: fsys, dir: path.Clean(dir)}
-	err := record.Read(fsys, path.Join(dir, formatFile), "store", storeFormat, &s.format)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err := s.readFormat(); errors.Is(err, fs.ErrNotExist) {
 		return nil, &fault.Error{Op: op, Path: dir, Kind: fault.NotFound, Err: errors.New("there is no store")}
-	}
-	if err != nil {
+	} else if err != nil {
 		return nil, failed(op, dir, err)
 	}
 	if err := suitable(fsys, s.dir, op); err != nil {
 		return nil, err
 	}
-	s.locks = locks{fs: fsys, name: path.Join(s.dir, lockFile)}
+	s.locks = locks{fs: fsys, name: path.Join(s.dir, lockFile), taken: s.refresh}
 	s.blobs.init(fsys, s.dir)
 	return s, nil
 }
@@ -147,7 +152,7 @@ func suitable(fsys vfs.FS, dir, op string) error {
 func (s *Store) Dir() string { return s.dir }
 
 // ID is the random id that the store was made with.
-func (s *Store) ID() string { return s.format.ID }
+func (s *Store) ID() string { return s.id }
 
 // Close releases the files that the store has open. Writers must be done.
 func (s *Store) Close() error {

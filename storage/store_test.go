@@ -156,7 +156,7 @@ func TestIndexesAreMerged(t *testing.T) {
 			}
 		}
 	}
-	report, err := l.s.Check(t.Context(), true)
+	report, err := l.s.Check(t.Context(), CheckOptions{ReadData: true})
 	if err != nil || len(report.Problems) > 0 || report.Packs != maxOpenPacks+6 {
 		t.Errorf("%+v %v", report, err)
 	}
@@ -189,7 +189,7 @@ func TestConcurrentWriters(t *testing.T) {
 		})
 	}
 	g.Wait()
-	report, err := l.s.Check(t.Context(), true)
+	report, err := l.s.Check(t.Context(), CheckOptions{ReadData: true})
 	if err != nil || len(report.Problems) > 0 || report.Pairs != writers*rounds || report.Indexes > 2*writers+8 {
 		t.Errorf("%+v %v", report, err)
 	}

@@ -2,6 +2,8 @@ package storage
 
 import (
 	"context"
+	"path"
+	"strings"
 )
 
 // Usage is what a pair takes in the store, in compressed bytes. A blob's
@@ -9,6 +11,41 @@ import (
 type Usage struct {
 	OwnBytes    int64 // needed by no other pair that was asked about
 	SharedBytes int64 // needed by others too
+}
+
+// Totals is what the whole store takes.
+type Totals struct {
+	Packs int   `json:"packs"`
+	Bytes int64 `json:"bytes"` // of packs and indexes, as their sizes say
+}
+
+// Totals adds up the sizes of the packs and indexes that are there. It takes
+// no lock: while something is written or removed it is about right.
+func (s *Store) Totals() Totals { return s.stored() }
+
+// stored counts what can be read; the rest counts nothing.
+func (s *Store) stored() Totals {
+	var t Totals
+	add := func(dir string) {
+		files, err := s.fs.ReadDir(dir)
+		if err != nil {
+			return
+		}
+		for _, f := range files {
+			if info, err := s.fs.Lstat(path.Join(dir, f.Name)); err == nil && info.IsRegular() {
+				t.Bytes += info.Size
+				if strings.HasSuffix(f.Name, packSuffix) {
+					t.Packs++
+				}
+			}
+		}
+	}
+	add(s.path(indexDir))
+	dirs, _ := s.list(s.path(packsDir))
+	for _, dir := range dirs {
+		add(s.path(packsDir, dir))
+	}
+	return t
 }
 
 // Usage tells what each of the pairs takes, as if there were no others than

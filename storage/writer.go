@@ -30,6 +30,7 @@ type Writer struct {
 	pack   *pack.Builder // nil between packs
 	file   vfs.File
 	sealed []sealedPack
+	named  []ID  // packs that Commit has published
 	stored int64 // bytes of packs and of their index entries
 	idle   []*packer
 

@@ -78,6 +78,9 @@ func (a *app) completeArgs(v *commands.Verb) completeFunc {
 			if f.Dash && cmd.ArgsLenAtDash() < 0 {
 				break
 			}
+			if isRest(f) && f.Complete != "" && !f.Dash {
+				return a.completeField(f)(cmd, args, word)
+			}
 			if isRest(f) || f.Dash {
 				return nil, cobra.ShellCompDirectiveDefault
 			}

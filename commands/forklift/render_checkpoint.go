@@ -159,6 +159,9 @@ func renderShow(p *printer, r *commands.ShowResult) {
 	p.row("made", "%s (%s) by %s", r.Created.UTC().Format("2006-01-02 15:04:05 UTC"), p.ago(r.Created), plain(r.Actor))
 	optional(p, "reason", r.Reason)
 	optional(p, "note", r.Note)
+	if r.Protected {
+		p.row("protected", "it is not forgotten until forklift unprotect")
+	}
 	if r.Head != "" {
 		p.row("git", "%s %s", plain(r.GitBranch), r.Head[:min(len(r.Head), 12)])
 	}

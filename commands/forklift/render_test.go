@@ -12,6 +12,8 @@ import (
 
 // lineOf is a command line for each verb.
 var lineOf = map[string][]string{
+	"rename": {"after", "works"}, "note": {"after", "a note"}, "protect": {"after"}, "unprotect": {"after"},
+	"forget": {"try-1"}, "repair": {"--yes"},
 	"restore": {"before-migration"}, "show": {"after"}, "seed create": {"demo", "--sql", "/a.sql"}, "seed remove": {"demo"},
 	"completion": {"fish"}, "cat": {"after:src/app.py"}, "adopt": {"feature"}, "worktree add": {"/srv/try", "--from", "before-migration"}, "run": {"--", "true"}, "db shell": nil, "capture": {"c1", "-m", "a note"}, "setup": {"--seed", "demo"},
 }

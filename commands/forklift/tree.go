@@ -122,7 +122,9 @@ func (a *app) command(v *commands.Verb, word string) *cobra.Command {
 			a.addFlag(cmd, f, request)
 		}
 	}
-	// What follows the name of a command to run belongs to that command.
-	cmd.Flags().SetInterspersed(restOf(v) == nil)
+	// What follows the name of a command to run belongs to that command; flags
+	// may stand behind names of checkpoints.
+	rest := restOf(v)
+	cmd.Flags().SetInterspersed(rest == nil || rest.Complete != "")
 	return cmd
 }

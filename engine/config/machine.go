@@ -24,6 +24,7 @@ type Machine struct {
 	Project  string `toml:"project"`            // id that the store knows the repository by
 	Seed     string `toml:"seed,omitempty"`     // name of the seed that new worktrees start from; "" is an empty database
 	Postgres string `toml:"postgres,omitempty"` // bin directory of the PostgreSQL installation; "" looks for one
+	Limits   Limits `toml:"limits,omitempty"`   // how much the store may take
 }
 
 // ParseMachine reads the text of a forklift.toml. Unknown keys and wrong types
@@ -73,6 +74,8 @@ func (m *Machine) fill(name string, data []byte, raw map[string]any) []string {
 		text := ""
 		if i, ok := known[key]; !ok {
 			text = fmt.Sprintf("unknown key %q%s", key, near(key, known))
+		} else if key == limitsKey {
+			text = m.Limits.fill(value)
 		} else if !set(fields.Field(i), value) {
 			text = fmt.Sprintf("%s must be of type %s", key, fields.Field(i).Kind())
 		}

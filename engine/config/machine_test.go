@@ -28,7 +28,7 @@ func TestMachineRoundTrip(t *testing.T) {
 func TestMachineProblems(t *testing.T) {
 	cases := map[string]string{
 		"format = 1\nstore = \"/s\"\nproject = \"p\"\n\n  sed = \"x\"\n": `m:5:3: unknown key "sed" (did you mean "seed"?)`,
-		"format = 1\nstore = \"/s\"\nproject = \"p\"\n[limits]\nx = 1\n": `m:4:2: unknown key "limits"`,
+		"format = 1\nstore = \"/s\"\nproject = \"p\"\n[limits]\nx = 1\n": `m:4:2: unknown key "x" in limits`,
 		"format = 1\nstore = 3\nproject = \"p\"\n":                       `m:2:1: store must be of type string`,
 		"format = \"1\"\nstore = 1979-05-27\n[project]\nx = 1\n":         `m:1:1: format must be of type int; m:2:1: store must be of type string; m:3:2: project must be of type string`,
 		"format = 1.5\n": `format must be of type int`,

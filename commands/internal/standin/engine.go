@@ -21,6 +21,7 @@ type Engine struct {
 	Err      error             // every call that can fail fails with it
 	Fail     map[string]error  // a call by name fails with its error
 	Distrust bool              // the repository's file is not approved
+	Damaged  bool              // a check finds something
 	Vars     []engine.EnvVar   // instead of the usual ones
 	Settings commands.Settings // of .forklift.json; the zero value has the usual ones
 	Path     string            // of the worktree; "" is one that is not there

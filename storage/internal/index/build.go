@@ -33,6 +33,9 @@ func Choose(live []*File, n int) (merge []*File) {
 	return merge
 }
 
+// dropped is the number of what is left out.
+const dropped = 1<<32 - 1
+
 // record is an entry in memory.
 type record struct {
 	prefix uint64
@@ -49,6 +52,7 @@ type source interface {
 // builder makes one file.
 type builder struct {
 	w       *bufio.Writer
+	drop    map[pack.ID]bool
 	packs   []Pack
 	numbers map[pack.ID]uint32
 	frames  []Frame
@@ -60,9 +64,10 @@ type builder struct {
 
 // Build writes an index of new packs and of everything that old files hold,
 // and gives its id. w is an empty file; the caller makes it durable and gives it
-// its name.
-func Build(w io.Writer, packs []pack.Summary, old []*File) (pack.ID, error) {
-	b := &builder{w: bufio.NewWriterSize(w, 64<<10), numbers: map[pack.ID]uint32{}, placed: map[Frame]uint32{}}
+// its name. What old files say of packs that drop names is left out; a nil
+// drop names none.
+func Build(w io.Writer, packs []pack.Summary, old []*File, drop map[pack.ID]bool) (pack.ID, error) {
+	b := &builder{w: bufio.NewWriterSize(w, 64<<10), drop: drop, numbers: map[pack.ID]uint32{}, placed: map[Frame]uint32{}}
 	b.addPacks(packs)
 	for _, x := range old {
 		if err := b.addFile(x); err != nil {
@@ -131,6 +136,10 @@ func (b *builder) addFile(x *File) error {
 	numbers := make([]uint32, len(x.packs))
 	shared := false
 	for i, p := range x.packs {
+		if b.drop[p.ID] {
+			numbers[i] = dropped
+			continue
+		}
 		numbers[i] = b.packNumber(p)
 		shared = shared || int(numbers[i]) < known
 	}
@@ -153,7 +162,10 @@ func (b *builder) addFile(x *File) error {
 		if err != nil {
 			return err
 		}
-		f.Pack = numbers[f.Pack]
+		if f.Pack = numbers[f.Pack]; f.Pack == dropped {
+			renumber[n] = dropped
+			continue
+		}
 		renumber[n] = b.frameNumber(f)
 	}
 	b.total += int(x.entries)
@@ -294,20 +306,22 @@ type fileSource struct {
 }
 
 func (s *fileSource) next() (record, bool, error) {
-	if s.at >= s.x.entries {
-		return record{}, false, nil
-	}
-	if s.at%entryBlock == 0 {
-		var err error
-		if s.buf, err = s.x.block(int(s.at/entryBlock), s.buf); err != nil {
-			return record{}, false, err
+	for s.at < s.x.entries {
+		if s.at%entryBlock == 0 {
+			var err error
+			if s.buf, err = s.x.block(int(s.at/entryBlock), s.buf); err != nil {
+				return record{}, false, err
+			}
+		}
+		e := s.buf[int(s.at%entryBlock)*EntryBytes:]
+		s.at++
+		n := binary.LittleEndian.Uint32(e[8:])
+		if int(n) >= len(s.renumber) {
+			return record{}, false, damaged(s.x.name, "no frame %d", n)
+		}
+		if s.renumber[n] != dropped {
+			return record{binary.BigEndian.Uint64(e), s.renumber[n], e[12]}, true, nil
 		}
 	}
-	e := s.buf[int(s.at%entryBlock)*EntryBytes:]
-	s.at++
-	n := binary.LittleEndian.Uint32(e[8:])
-	if int(n) >= len(s.renumber) {
-		return record{}, false, damaged(s.x.name, "no frame %d", n)
-	}
-	return record{binary.BigEndian.Uint64(e), s.renumber[n], e[12]}, true, nil
+	return record{}, false, nil
 }

@@ -47,7 +47,7 @@ func build(t testing.TB, fsys vfs.FS, packs []pack.Summary, old ...*File) *File 
 	t.Helper()
 	f, err := fsys.OpenFile("/new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	ok(t, err)
-	id, err := Build(f, packs, old)
+	id, err := Build(f, packs, old, nil)
 	ok(t, err)
 	ok(t, f.Close())
 	name := "/" + hex.EncodeToString(id[:])
