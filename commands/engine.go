@@ -15,6 +15,7 @@ type Engine interface {
 	SeedCreate(ctx context.Context, dir string, opt engine.SeedOptions) (*engine.SeedInfo, error)
 	SeedList(ctx context.Context, dir string) ([]engine.SeedInfo, error)
 	SeedRemove(ctx context.Context, dir, name string) error
+	SeedRefresher
 }
 
 // Worktree is an opened worktree; see engine.Worktree for what each method

@@ -49,6 +49,9 @@ type settingUp struct {
 // before its last write, the link in the git directory, it has left nothing
 // that counts, and the next setup removes it.
 func Setup(ctx context.Context, host Host, dir string, opt SetupOptions) (*SetupResult, error) {
+	if err := opt.checkNetwork(); err != nil {
+		return nil, err
+	}
 	p, err := findProject(ctx, host, dir)
 	if err != nil {
 		return nil, err
@@ -172,6 +175,9 @@ func (s *settingUp) already(ctx context.Context) (bool, error) {
 		return false, &fault.Error{Op: "setup", Path: s.repo.Worktree, Kind: fault.Usage, Err: errors.New("this worktree has a database already"),
 			Hint: "`forklift teardown`, then `forklift setup --seed " + s.opt.Seed + "` starts over"}
 	}
+	if s.result.TCP, err = w.changeNetwork(ctx, s.opt); err != nil {
+		return false, err
+	}
 	return true, s.writeConfig()
 }
 
@@ -269,6 +275,9 @@ func (s *settingUp) fill(ctx context.Context, w *Worktree, cfg *config.File) err
 	}
 	var err error
 	if w.db, err = s.database(ctx, s.rec.Kind, w.branch, cfg); err != nil {
+		return err
+	}
+	if s.result.TCP, err = w.network(ctx, s.opt); err != nil {
 		return err
 	}
 	data, err := w.checkDatabase(ctx, s.seed)

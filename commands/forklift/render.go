@@ -28,6 +28,7 @@ var renderers = map[string]renderer{
 	"run":              render(func(p *printer, r *commands.RunResult) { p.warnings = append(p.warnings, r.Warnings...) }),
 	"teardown":         render(renderTeardown),
 	"seed create":      render(renderSeed),
+	"seed refresh":     render(renderSeedRefresh),
 	"seed list":        render(renderSeeds),
 	"seed remove":      render(renderSeedRemove),
 	"capture":          render(renderCapture),
