@@ -12,7 +12,7 @@ import (
 
 // lineOf is a command line for each verb.
 var lineOf = map[string][]string{
-	"restore": {"before-migration"}, "show": {"after"}, "seed create": {"demo", "--sql", "/a.sql"}, "seed remove": {"demo"}, "seed refresh": {"demo", "--", "true"},
+	"restore": {"before-migration"}, "show": {"after"}, "seed create": {"demo", "--sql", "/a.sql"}, "seed remove": {"demo"}, "seed refresh": {"demo", "--", "/bin/sh"},
 	"completion": {"fish"}, "run": {"--", "true"}, "db shell": nil, "capture": {"c1", "-m", "a note"}, "setup": {"--seed", "demo"},
 }
 

@@ -86,7 +86,7 @@ func (e *Engine) SeedCreate(_ context.Context, _ string, opt engine.SeedOptions)
 
 // SeedRefresh does the work with the usual variables and answers with the
 // seed of that name.
-func (e *Engine) SeedRefresh(ctx context.Context, dir, name string, work func(context.Context, engine.Refresh) error) (*engine.SeedInfo, error) {
+func (e *Engine) SeedRefresh(ctx context.Context, _, name string, work func(context.Context, engine.Refresh) error) (*engine.SeedInfo, error) {
 	if err := e.call("seed refresh", name); err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (e *Engine) SeedRefresh(ctx context.Context, dir, name string, work func(co
 		return nil, err
 	}
 	defer file.Close()
-	if err := work(ctx, engine.Refresh{Vars: Vars(), Dir: dir, File: file}); err != nil {
+	if err := work(ctx, engine.Refresh{Vars: Vars(), Dir: os.TempDir(), File: file}); err != nil {
 		return nil, err
 	}
 	seed := Seeds()[0]
