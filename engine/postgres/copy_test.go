@@ -32,7 +32,7 @@ func otherSource(t *testing.T) *cluster {
 	from := started(t)
 	must(t, from.Load(t.Context(), []string{write(t, "schema.sql", schemaSQL)}, ""))
 	sql(t, from, "CREATE DATABASE side", "CREATE ROLE reader LOGIN PASSWORD 'secret'",
-		"ALTER SYSTEM SET archive_mode = on", "ALTER SYSTEM SET archive_command = 'touch /tmp/never'", "ALTER SYSTEM SET shared_buffers = '48MB'",
+		"ALTER SYSTEM SET archive_mode = on", "ALTER SYSTEM SET archive_command = 'false'", "ALTER SYSTEM SET shared_buffers = '48MB'",
 		"ALTER SYSTEM SET max_prepared_transactions = 3", "ALTER SYSTEM SET shared_preload_libraries = 'auto_explain'",
 		"ALTER SYSTEM SET TimeZone = 'Europe/Vienna'", "ALTER DATABASE app SET work_mem = '6MB'", "TRUNCATE u")
 	must(t, from.Stop(t.Context()))
