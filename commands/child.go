@@ -46,10 +46,16 @@ func (c child) run(ctx context.Context, env Env, w Worktree) (result RunResult, 
 			result.Warnings = append(result.Warnings, "after the command: "+leaveErr.Error())
 		}
 	}()
+	return c.exec(ctx, env, path, hold.File(), hold.Started)
+}
+
+// exec starts the program at path and waits for it; it inherits held. started
+// is told its process.
+func (c child) exec(ctx context.Context, env Env, path string, held *os.File, started func(pid int) error) (result RunResult, err error) {
 	cmd := exec.Command(path)
 	cmd.Args, cmd.Dir, cmd.Env = c.argv, c.dir, c.environ
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = env.Stdin, env.Stdout, env.Stderr
-	cmd.ExtraFiles = []*os.File{hold.File()}
+	cmd.ExtraFiles = []*os.File{held}
 
 	// The terminal is the command's now.
 	progress.Report(ctx, progress.Event{})
@@ -63,7 +69,7 @@ func (c child) run(ctx context.Context, env Env, w Worktree) (result RunResult, 
 	if err := cmd.Start(); err != nil {
 		return result, startFailure(c.argv[0], err)
 	}
-	startedErr := hold.Started(cmd.Process.Pid)
+	startedErr := started(cmd.Process.Pid)
 	waitErr := wait(ctx, cmd, signals, func() bool { return env.Foreground != nil && env.Foreground() })
 	result = RunResult{Argv: c.argv, Dir: c.dir, PID: cmd.Process.Pid}
 	var exit *exec.ExitError

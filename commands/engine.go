@@ -16,6 +16,7 @@ type Engine interface {
 	SeedList(ctx context.Context, dir string) ([]engine.SeedInfo, error)
 	SeedRemove(ctx context.Context, dir, name string) error
 	Housekeeping
+	SeedRefresher
 }
 
 // Worktree is an opened worktree; see engine.Worktree for what each method

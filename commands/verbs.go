@@ -5,7 +5,7 @@ import "strings"
 // Verbs are all verbs that every front can have, in the order of help.
 var Verbs = []*Verb{
 	setupVerb, trustVerb, runVerb, teardownVerb, worktreeAddVerb, adoptVerb,
-	seedCreateVerb, seedListVerb, seedRemoveVerb,
+	seedCreateVerb, seedRefreshVerb, seedListVerb, seedRemoveVerb,
 	captureVerb, restoreVerb, undoVerb, redoVerb, listVerb, showVerb, catVerb, diffVerb, statusVerb, logVerb, recoverVerb,
 	worktreeListVerb, worktreePruneVerb,
 	renameVerb, noteVerb, protectVerb, unprotectVerb, forgetVerb,

@@ -133,6 +133,9 @@ type SetupOptions struct {
 	Source []string // paths for the generated file; nil guesses
 	Yes    bool     // accept the generated file without asking
 	New    bool     // a new identity for a copied worktree
+	TCP    bool     // the server listens on loopback, too
+	NoTCP  bool     // it does not any more
+	Port   int      // with TCP: where; 0 chooses
 	// Review is shown the generated file before anything is changed, unless
 	// Yes is set; its error ends the setup with nothing changed. nil accepts.
 	Review func(ctx context.Context, path, text string) error
@@ -147,6 +150,7 @@ type SetupResult struct {
 	Config     string       `json:"config,omitempty"` // its text, when it was
 	Seed       string       `json:"seed"`             // "" for an empty database
 	Warnings   []string     `json:"warnings,omitempty"`
+	TCP        *TCPInfo     `json:"tcp,omitempty"`    // where the server listens beside its socket
 }
 
 // WorktreeInfo identifies a worktree.
@@ -290,6 +294,9 @@ type SeedOptions struct {
 	Kind     string   // database kind; "" is the default one
 	SQL      []string // files, in order
 	Database string   // that the files are loaded into; "" is the default one
+	Dump     string   // a dump of any format, loaded after the SQL files
+	// Source is a running server to copy; with it no file is loaded.
+	Source SourceServer
 }
 
 // SeedInfo is a row of the list of seeds.
@@ -301,6 +308,7 @@ type SeedInfo struct {
 	AddedBytes   int64           `json:"added_bytes"`
 	Facts        json.RawMessage `json:"facts"`
 	UsedBy       []string        `json:"used_by,omitempty"` // worktree names
+	Copied       *Copied         `json:"copied,omitempty"`  // of a seed that was just made from a running server
 }
 
 // Git is what the engine asks of git repositories. Implementations read the

@@ -121,6 +121,9 @@ type Branch struct {
 	// Installation is forklift.toml's choice of the server's programs; ""
 	// leaves it to the kind.
 	Installation string
+	// SecretFile is where the kind keeps the one password of the whole
+	// store, 0600; "" for a branch that has none.
+	SecretFile string
 }
 
 // SlotDir is the directory of a slot.

@@ -21,6 +21,7 @@ const (
 
 	worktreesDir = "worktrees"
 	branchesDir  = "branches"
+	secretFile   = "password" // of all databases of the store
 )
 
 // project is all worktrees of one git repository, and the store they use.
@@ -83,7 +84,7 @@ func (p *project) recordDir(id string) string { return path.Join(p.store.Dir(), 
 // branchAt describes the branch with an id, whose live lock is in dir.
 func (p *project) branchAt(id, dir string) Branch {
 	return Branch{ID: id, Dir: path.Join(p.store.Dir(), branchesDir, id), Live: path.Join(dir, liveLock),
-		Installation: p.machine.Postgres}
+		Installation: p.machine.Postgres, SecretFile: path.Join(p.store.Dir(), secretFile)}
 }
 
 // database opens the database of a branch.

@@ -94,6 +94,16 @@ func (p *project) sweepScratch(ctx context.Context) error {
 
 // publish captures the scratch database, which is at rest, under a name.
 func (s *scratch) publish(ctx context.Context, kind storage.PairKind, name string) (*storage.Pair, error) {
+	pair, err := s.save(ctx, kind, name)
+	if err != nil {
+		return nil, err
+	}
+	return pair, s.p.store.SetName(ctx, "", "", kind, name, pair.ID)
+}
+
+// save stores the scratch database, which is at rest, as a pair that no name
+// leads to yet.
+func (s *scratch) save(ctx context.Context, kind storage.PairKind, name string) (*storage.Pair, error) {
 	writer, err := s.p.store.NewWriter(ctx)
 	if err != nil {
 		return nil, err
@@ -121,10 +131,7 @@ func (s *scratch) publish(ctx context.Context, kind storage.PairKind, name strin
 		return nil, err
 	}
 	pair.Databases, pair.AddedBytes = []storage.DatabaseState{db}, writer.AddedBytes()
-	if err := s.p.store.PutPair(ctx, pair); err != nil {
-		return nil, err
-	}
-	return pair, s.p.store.SetName(ctx, "", "", kind, name, pair.ID)
+	return pair, s.p.store.PutPair(ctx, pair)
 }
 
 func scanTree(ctx context.Context, fsys vfs.FS, writer *storage.Writer, t DatabaseTree) (*storage.Tree, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 
 	"forklift/storage"
 	"forklift/storage/durable"
@@ -34,18 +33,12 @@ func seeds(ctx context.Context, host Host, dir string, create bool) (*project, e
 	return p, err
 }
 
-// SeedCreate makes a starting database: an empty one, into which plain SQL
-// files were loaded. It is durable, under its name, when the error is nil.
+// SeedCreate makes a starting database: an empty one into which SQL files and
+// a dump were loaded, or a copy of a running server. It is durable, under its
+// name, when the error is nil; otherwise nothing is left of it.
 func SeedCreate(ctx context.Context, host Host, dir string, opt SeedOptions) (*SeedInfo, error) {
-	if err := storage.ValidName(opt.Name); err != nil {
+	if err := checkSeedOptions(host, opt); err != nil {
 		return nil, err
-	}
-	for _, f := range opt.SQL {
-		if info, err := host.FS.Lstat(f); err != nil {
-			return nil, &fault.Error{Op: "seed create", Path: f, Kind: fault.NotFound, Err: err, Hint: "Name plain SQL files that can be read."}
-		} else if info.IsDir() {
-			return nil, &fault.Error{Op: "seed create", Path: f, Kind: fault.Usage, Err: errors.New("is a directory"), Hint: "Name plain SQL files."}
-		}
 	}
 	p, err := seeds(ctx, host, dir, true)
 	if err != nil {
@@ -62,52 +55,143 @@ func SeedCreate(ctx context.Context, host Host, dir string, opt SeedOptions) (*S
 	if kind == "" {
 		kind = host.DefaultKind
 	}
-	empty, err := p.template(ctx, kind)
-	if err != nil {
-		return nil, err
-	}
 	s, err := p.newScratch(ctx, kind)
 	if err != nil {
 		return nil, err
 	}
-	pair, err := s.seed(ctx, empty, opt)
+	pair, copied, err := s.makeSeed(ctx, opt)
 	if err := errors.Join(err, s.remove(ctx)); err != nil {
 		return nil, err
 	}
 	info := seedInfo(pair)
+	info.Copied = copied
 	return &info, nil
 }
 
-// seed fills the scratch branch from the template, loads the files and
-// captures the result.
-func (s *scratch) seed(ctx context.Context, empty *storage.Pair, opt SeedOptions) (*storage.Pair, error) {
-	unlock, err := s.p.store.LockShared(ctx, serverLockWait)
+// checkSeedOptions refuses wishes that cannot be met, before anything is made.
+func checkSeedOptions(host Host, opt SeedOptions) error {
+	if err := storage.ValidName(opt.Name); err != nil {
+		return err
+	}
+	if opt.Source.URL != "" && (len(opt.SQL) > 0 || opt.Dump != "" || opt.Database != "") {
+		return &fault.Error{Op: "seed create", Path: opt.Name, Kind: fault.Usage, Err: errors.New("a seed is made from a URL or from files, not from both"),
+			Hint: "Make the seed from the URL, then change it with `forklift seed refresh`."}
+	}
+	for _, f := range opt.SQL {
+		if info, err := host.FS.Lstat(f); err != nil {
+			return &fault.Error{Op: "seed create", Path: f, Kind: fault.NotFound, Err: err, Hint: "name plain SQL files that can be read"}
+		} else if info.IsDir() {
+			return &fault.Error{Op: "seed create", Path: f, Kind: fault.Usage, Err: errors.New("is a directory"), Hint: "name plain SQL files"}
+		}
+	}
+	if opt.Dump != "" {
+		if _, err := host.FS.Lstat(opt.Dump); err != nil {
+			return &fault.Error{Op: "seed create", Path: opt.Dump, Kind: fault.NotFound, Err: err, Hint: "Name a dump that can be read."}
+		}
+	}
+	return nil
+}
+
+// makeSeed fills the scratch branch and captures the result.
+func (s *scratch) makeSeed(ctx context.Context, opt SeedOptions) (*storage.Pair, *Copied, error) {
+	var copied *Copied
+	var err error
+	if opt.Source.URL != "" {
+		copied, err = s.copyServer(ctx, opt.Source)
+	} else {
+		err = s.loadFiles(ctx, opt)
+	}
 	if err != nil {
+		return nil, nil, err
+	}
+	pair, err := s.publish(ctx, storage.Seed, opt.Name)
+	return pair, copied, err
+}
+
+// copyServer fills the scratch branch from a running server.
+func (s *scratch) copyServer(ctx context.Context, src SourceServer) (*Copied, error) {
+	db, ok := s.db.(Copier)
+	if !ok {
+		return nil, &fault.Error{Op: "seed create", Path: s.kind, Kind: fault.Unsupported, Err: fmt.Errorf("databases of kind %s cannot be copied from a server", s.kind)}
+	}
+	copied, err := db.CopyServer(ctx, SlotA, src)
+	if err != nil || copied.Method != "" {
+		return copied, err
+	}
+	refused := copied.Refused
+	if err := s.startEmpty(ctx); err != nil {
 		return nil, err
 	}
-	defer unlock()
-	for _, t := range empty.Databases[0].Trees {
+	if copied, err = db.DumpServer(ctx, src); err != nil {
+		if refused != "" {
+			err = &fault.Error{Op: "seed create", Kind: fault.KindOf(err), Hint: seedRemedy,
+				Err: fmt.Errorf("no physical copy (%s), and no dump: %w", refused, err), Items: fault.ItemsOf(err)}
+		}
+		return nil, err
+	}
+	copied.Refused = refused
+	return copied, s.db.Stop(ctx)
+}
+
+// seedRemedy says what makes one of the two ways possible.
+const seedRemedy = "Let the role replicate (ALTER ROLE ... REPLICATION, and a line for `replication` in the server's pg_hba.conf), " +
+	"or install PostgreSQL's client programs."
+
+// startEmpty fills the scratch branch from the template and starts it.
+func (s *scratch) startEmpty(ctx context.Context) error {
+	if err := s.fillEmpty(ctx); err != nil {
+		return err
+	}
+	return s.db.Start(ctx, SlotA)
+}
+
+// fillEmpty fills the scratch branch from the template.
+func (s *scratch) fillEmpty(ctx context.Context) error {
+	empty, err := s.p.template(ctx, s.kind)
+	if err != nil {
+		return err
+	}
+	return s.fillFrom(ctx, empty)
+}
+
+// fill makes the scratch branch hold a pair's database.
+func (s *scratch) fill(ctx context.Context, pair *storage.Pair) error {
+	for _, t := range pair.Databases[0].Trees {
 		place := s.db.Place(SlotA, t.Name)
 		if err := durable.MkdirAll(s.p.fs, place, 0o700); err != nil {
-			return nil, err
+			return err
 		}
 		if _, err := s.p.store.Patch(ctx, s.p.fs, place, t.Manifest, storage.PatchOptions{}); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if len(opt.SQL) > 0 || opt.Database != "" {
-		if err := s.db.Start(ctx, SlotA); err != nil {
-			return nil, err
-		}
-		progress.Report(ctx, progress.Event{Phase: "load"})
-		if err := s.db.Load(ctx, opt.SQL, opt.Database); err != nil {
-			return nil, err
-		}
-		if err := s.db.Stop(ctx); err != nil {
-			return nil, err
-		}
+	return nil
+}
+
+// loadFiles fills the scratch branch from files.
+func (s *scratch) loadFiles(ctx context.Context, opt SeedOptions) error {
+	if err := s.fillEmpty(ctx); err != nil {
+		return err
 	}
-	return s.publish(ctx, storage.Seed, opt.Name)
+	if len(opt.SQL) == 0 && opt.Database == "" && opt.Dump == "" {
+		return nil
+	}
+	if err := s.db.Start(ctx, SlotA); err != nil {
+		return err
+	}
+	progress.Report(ctx, progress.Event{Phase: "load"})
+	load := func() error { return s.db.Load(ctx, opt.SQL, opt.Database) }
+	if opt.Dump != "" {
+		db, ok := s.db.(Copier)
+		if !ok {
+			return &fault.Error{Op: "seed create", Path: s.kind, Kind: fault.Unsupported, Err: fmt.Errorf("databases of kind %s cannot load dumps", s.kind)}
+		}
+		load = func() error { return db.LoadDump(ctx, opt.SQL, opt.Dump, opt.Database) }
+	}
+	if err := load(); err != nil {
+		return err
+	}
+	return s.db.Stop(ctx)
 }
 
 func (p *project) newSeedName(ctx context.Context, name string) error {
@@ -209,18 +293,12 @@ func SeedRemove(ctx context.Context, host Host, dir, name string) error {
 	if err != nil {
 		return err
 	}
-	records, err := p.records("")
+	users, err := p.restingOn(pair.ID)
 	if err != nil {
 		return err
 	}
-	e := &fault.Error{Op: "seed remove", Path: name, Kind: fault.Busy, Err: errors.New("worktrees rest on this seed"),
+	e := &fault.Error{Op: "seed remove", Path: name, Kind: fault.Busy, Err: errors.New("worktrees rest on this seed"), Items: users,
 		Hint: "Capture a checkpoint in each of them first, or tear them down."}
-	for _, r := range records {
-		w := &Worktree{project: p, rec: r, dir: path.Join(p.store.Dir(), worktreesDir, r.ID)}
-		if sel, err := w.readSelection(); err == nil && sel.Pair == pair.ID && !r.TornDown {
-			e.Items = append(e.Items, r.Name+" "+r.Path)
-		}
-	}
 	if len(e.Items) > 0 {
 		return e
 	}

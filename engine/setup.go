@@ -58,6 +58,9 @@ func Setup(ctx context.Context, host Host, dir string, opt SetupOptions) (*Setup
 // setup is Setup for a worktree that was there before, or with b for one that
 // AddWorktree has just made.
 func setup(ctx context.Context, host Host, dir string, opt SetupOptions, b *birth) (*SetupResult, error) {
+	if err := opt.checkNetwork(); err != nil {
+		return nil, err
+	}
 	p, err := findProject(ctx, host, dir)
 	if err != nil {
 		return nil, err
@@ -196,6 +199,9 @@ func (s *settingUp) already(ctx context.Context) (bool, error) {
 	if s.opt.Seed != "" && s.opt.Seed != w.rec.Seed {
 		return false, &fault.Error{Op: "setup", Path: s.repo.Worktree, Kind: fault.Usage, Err: errors.New("this worktree has a database already"),
 			Hint: "`forklift teardown`, then `forklift setup --seed " + s.opt.Seed + "` starts over."}
+	}
+	if s.result.TCP, err = w.changeNetwork(ctx, s.opt); err != nil {
+		return false, err
 	}
 	return true, s.writeConfig()
 }
@@ -347,6 +353,9 @@ func (s *settingUp) fill(ctx context.Context, w *Worktree, cfg *config.File) err
 	}
 	var err error
 	if w.db, err = s.database(ctx, s.rec.Kind, w.branch, cfg); err != nil {
+		return err
+	}
+	if s.result.TCP, err = w.network(ctx, s.opt); err != nil {
 		return err
 	}
 	data, err := w.checkDatabase(ctx, s.seed)

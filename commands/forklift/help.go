@@ -163,6 +163,9 @@ func usageLine(v *commands.Verb) string {
 	if v.Name == "run" {
 		return line + " [FLAG...] NAME [ARG...]\n  " + line + " [FLAG...] -- COMMAND [ARG...]"
 	}
+	if v.Name == "seed refresh" {
+		return line + " [FLAG...] NAME -- COMMAND [ARG...]"
+	}
 	behind := ""
 	for _, name := range argNames(v) {
 		if strings.HasPrefix(name, "[-- ") {

@@ -33,6 +33,7 @@ var renderers = map[string]renderer{
 	"worktree list":    render(renderWorktrees),
 	"worktree prune":   render(renderWorktreePrune),
 	"seed create":      render(renderSeed),
+	"seed refresh":     render(renderSeedRefresh),
 	"seed list":        render(renderSeeds),
 	"seed remove":      render(renderSeedRemove),
 	"capture":          render(renderCapture),

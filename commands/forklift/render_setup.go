@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"forklift/commands"
+	"forklift/engine"
 )
 
 func renderSetup(p *printer, r *commands.SetupResult) {
@@ -19,6 +20,9 @@ func renderSetup(p *printer, r *commands.SetupResult) {
 	}
 	p.row("path", "%s", plain(w.Path))
 	p.row("store", "%s", plain(w.Store))
+	if r.TCP != nil {
+		p.row("address", "%s:%d, password in %s", r.TCP.Host, r.TCP.Port, plain(r.TCP.PasswordFile))
+	}
 	if r.ConfigMade {
 		p.row("config", "%s (written now)", plain(r.ConfigPath))
 	} else {
@@ -78,7 +82,29 @@ func renderTeardown(p *printer, r *commands.TeardownResult) {
 
 func renderSeed(p *printer, r *commands.SeedResult) {
 	p.line("The seed %s is ready: %s, %s more in the store.", p.name(r.Name), formatBytes(r.LogicalBytes), formatBytes(r.AddedBytes))
+	if c := r.Copied; c != nil {
+		renderCopied(p, c)
+	}
 	p.line("To start from it: forklift setup --seed %s", plain(r.Name))
+}
+
+func renderSeedRefresh(p *printer, r *commands.SeedRefreshResult) {
+	p.line("The seed %s is new: %s, %s more in the store.", p.name(r.Name), formatBytes(r.LogicalBytes), formatBytes(r.AddedBytes))
+	p.line("Worktrees that are set up from now on start from it; those that are there keep what they have.")
+}
+
+// renderCopied says which way a server was copied.
+func renderCopied(p *printer, c *engine.Copied) {
+	how := "physically copied"
+	if c.Method == engine.MethodDump {
+		how = "dumped"
+	}
+	p.row("source", "%s, PostgreSQL %s, %s (%s)", plain(c.Source), plain(c.Version), how, formatBytes(c.Bytes))
+	p.row("database", "%s", plain(c.Database))
+	if c.Refused != "" {
+		p.warnings = append(p.warnings, "no physical copy: "+c.Refused)
+	}
+	p.warnings = append(p.warnings, c.Warnings...)
 }
 
 func renderSeeds(p *printer, r *commands.SeedListResult) {

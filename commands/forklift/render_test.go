@@ -14,7 +14,7 @@ import (
 var lineOf = map[string][]string{
 	"rename": {"after", "works"}, "note": {"after", "a note"}, "protect": {"after"}, "unprotect": {"after"},
 	"forget": {"try-1"}, "repair": {"--yes"},
-	"restore": {"before-migration"}, "show": {"after"}, "seed create": {"demo", "--sql", "/a.sql"}, "seed remove": {"demo"},
+	"restore": {"before-migration"}, "show": {"after"}, "seed create": {"demo", "--sql", "/a.sql"}, "seed remove": {"demo"}, "seed refresh": {"demo", "--", "/bin/sh"},
 	"completion": {"fish"}, "cat": {"after:src/app.py"}, "adopt": {"feature"}, "worktree add": {"/srv/try", "--from", "before-migration"}, "run": {"--", "true"}, "db shell": nil, "capture": {"c1", "-m", "a note"}, "setup": {"--seed", "demo"},
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"forklift/engine"
@@ -25,16 +26,23 @@ const (
 )
 
 // hbaText lets in whoever can enter the socket's directory: nobody but its
-// owner. There is no line for TCP, so that it stays shut even if a listening
-// address got in.
+// owner. There is no line for TCP but where it was asked for, so that it stays
+// shut even if a listening address got in.
 const hbaText = `# Written by Forklift at each start. The directory of the socket is private.
 local all all trust
 local replication all trust
 `
 
+// hbaTCP lets in over loopback whoever knows a role's password.
+const hbaTCP = "host all all " + loopback + "/32 scram-sha-256\nhost replication all " + loopback + "/32 scram-sha-256\n"
+
 // writeConfig writes the files that the server reads beside the cluster's own
 // postgresql.conf and postgresql.auto.conf.
-func (c *cluster) writeConfig(slot engine.Slot) error {
+func (c *cluster) writeConfig(slot engine.Slot, port int) error {
+	hba := hbaText
+	if port != 0 {
+		hba += hbaTCP
+	}
 	conf := fmt.Sprintf(`# Written by Forklift at each start. The cluster's own settings count, but
 # those that the command line gives (see postmaster.opts) win over them.
 include_if_exists %s
@@ -45,7 +53,7 @@ include_if_exists %s
 	}
 	for name, text := range map[string]string{
 		confName:    conf,
-		hbaName:     hbaText,
+		hbaName:     hba,
 		identName:   "# Written by Forklift at each start.\n",
 		serviceName: "[forklift]\n",
 	} {
@@ -80,7 +88,7 @@ func (c *cluster) dropLoadConfig() error {
 // serverArgs are the arguments of postgres. What is set here wins over every
 // file of the cluster, ALTER SYSTEM included: a cluster's settings are code
 // from wherever the cluster came from.
-func (c *cluster) serverArgs(slot engine.Slot, socketDir string, inst *Installation) []string {
+func (c *cluster) serverArgs(slot engine.Slot, socketDir string, inst *Installation, port int) []string {
 	dir := c.slotDir(slot)
 	args := []string{"-D", dir}
 	set := func(name, value string) { args = append(args, "-c", name+"="+value) }
@@ -91,8 +99,14 @@ func (c *cluster) serverArgs(slot engine.Slot, socketDir string, inst *Installat
 	set("ident_file", c.runFile(identName))
 	set("external_pid_file", "")
 	// Who can reach it.
-	set("listen_addresses", "")
-	set("port", serverPort)
+	if port == 0 {
+		set("listen_addresses", "")
+		set("port", serverPort)
+	} else {
+		set("listen_addresses", loopback)
+		set("port", strconv.Itoa(port))
+		set("password_encryption", "scram-sha-256")
+	}
 	set("unix_socket_directories", `"`+strings.ReplaceAll(socketDir, `"`, `""`)+`"`)
 	set("unix_socket_group", "")
 	set("unix_socket_permissions", "0700")

@@ -22,6 +22,7 @@ const (
 	codeNoDatabase     = "3D000" // invalid_catalog_name
 	codeDuplicateDB    = "42P04"
 	codeDuplicate      = "42710" // duplicate_object: a role
+	codeNoObject       = "42704" // undefined_object: a role
 	codeInUse          = "55006" // object_in_use: a database or role of this session
 	codeCannotConnect  = "57P03" // starting up or shutting down
 	codeDiskFull       = "53100"
@@ -50,6 +51,9 @@ func (c *cluster) connect(ctx context.Context, database string) (*session, error
 		"row_security":                  "off",
 		"datestyle":                     "ISO",
 		"timezone":                      "UTC",
+		// A cluster from elsewhere may name libraries for every session.
+		"session_preload_libraries": "",
+		"local_preload_libraries":   "",
 	}
 	if inst := c.running(); inst == nil || !strings.HasPrefix(inst.Version, "16") {
 		params["event_triggers"] = "off" // since 17
@@ -75,9 +79,13 @@ func (c *cluster) dial(ctx context.Context, database, user string, params map[st
 	if err != nil {
 		return nil, err
 	}
+	port, err := c.port()
+	if err != nil {
+		return nil, err
+	}
 	settings := [][2]string{
 		{"service", "forklift"}, {"servicefile", c.runFile(serviceName)}, // empty; an unset PGSERVICE cannot be asked for
-		{"host", socket}, {"port", serverPort}, {"user", user}, {"database", database},
+		{"host", socket}, {"port", port}, {"user", user}, {"database", database},
 		{"sslmode", "disable"}, {"sslcertmode", "disable"}, {"channel_binding", "disable"},
 		{"target_session_attrs", "any"}, {"connect_timeout", fmt.Sprint(int(connectTimeout / time.Second))},
 		{"min_protocol_version", "3.0"}, {"max_protocol_version", "3.0"},

@@ -22,7 +22,7 @@ const (
 	treeName        = "pgdata"
 	superuser       = "postgres"
 	defaultDatabase = "app"
-	serverPort      = "5432" // part of the socket's name; nothing listens on TCP
+	serverPort      = "5432" // part of the socket's name, where nothing listens on TCP
 )
 
 // maxDatabaseName is NAMEDATALEN - 1.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"forklift/engine"
@@ -59,6 +60,9 @@ func (c *cluster) Env(ctx context.Context, connectionEnv string) ([]engine.EnvVa
 		return nil, err
 	}
 	database := c.databaseName()
+	if port, err := c.listens(); err != nil || port != 0 {
+		return c.networkEnv(port, database, connectionEnv, err)
+	}
 	vars := []engine.EnvVar{
 		{Name: "PGHOST", Value: socket},
 		{Name: "PGPORT", Value: serverPort},
@@ -67,6 +71,31 @@ func (c *cluster) Env(ctx context.Context, connectionEnv string) ([]engine.EnvVa
 	}
 	if connectionEnv != "" {
 		vars = append([]engine.EnvVar{{Name: connectionEnv, Value: connectionURL(socket, database)}}, vars...)
+	}
+	return vars, nil
+}
+
+// networkEnv is Env for a server that listens on loopback: for clients that
+// know no sockets. It holds the password.
+func (c *cluster) networkEnv(port int, database, connectionEnv string, err error) ([]engine.EnvVar, error) {
+	if err != nil {
+		return nil, err
+	}
+	password, err := c.password()
+	if err != nil {
+		return nil, err
+	}
+	number := strconv.Itoa(port)
+	vars := []engine.EnvVar{
+		{Name: "PGHOST", Value: loopback},
+		{Name: "PGPORT", Value: number},
+		{Name: "PGUSER", Value: superuser},
+		{Name: "PGPASSWORD", Value: password, Secret: true},
+		{Name: "PGDATABASE", Value: database},
+	}
+	if connectionEnv != "" {
+		u := url.URL{Scheme: "postgresql", User: url.UserPassword(superuser, password), Host: loopback + ":" + number, Path: "/" + database, RawQuery: "sslmode=disable"}
+		vars = append([]engine.EnvVar{{Name: connectionEnv, Value: u.String(), Secret: true}}, vars...)
 	}
 	return vars, nil
 }

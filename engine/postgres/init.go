@@ -19,7 +19,7 @@ import (
 )
 
 // templateFormat changes when Init makes something else from the same options.
-const templateFormat = 1
+const templateFormat = 2
 
 // initArgs are the options of a new cluster, without its place. The builtin
 // provider's locale is the same on every machine, so that an index of text
@@ -51,7 +51,11 @@ func (c *cluster) Template(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	parts := []string{fmt.Sprint(templateFormat), inst.Bin, inst.Full, c.newDatabaseName(), string(id.Method), fmt.Sprint(id.UID)}
+	password, err := c.password()
+	if err != nil {
+		return "", err
+	}
+	parts := []string{fmt.Sprint(templateFormat), password, inst.Bin, inst.Full, c.newDatabaseName(), string(id.Method), fmt.Sprint(id.UID)}
 	sum := sha256.Sum256([]byte(strings.Join(append(parts, initArgs(inst)...), "\x00")))
 	return fmt.Sprintf("%s-%s-%s", kindName, inst.Version, hex.EncodeToString(sum[:8])), nil
 }
@@ -140,6 +144,9 @@ func (c *cluster) firstStart(ctx context.Context, slot engine.Slot) (err error) 
 		}
 	}
 	if err := c.mark(slot, name); err != nil {
+		return err
+	}
+	if err := c.setPassword(ctx); err != nil {
 		return err
 	}
 	conn, err := c.connect(ctx, name)

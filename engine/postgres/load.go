@@ -27,7 +27,24 @@ max_wal_size = 1GB
 // begins in database. The first error ends it and names file and line; what
 // was loaded before it stays. At the end everything is vacuumed and analyzed,
 // so that the first reader does not write.
-func (c *cluster) Load(ctx context.Context, files []string, database string) (err error) {
+func (c *cluster) Load(ctx context.Context, files []string, database string) error {
+	return c.loading(ctx, database, func(database string) error { return c.loadFiles(ctx, files, database) })
+}
+
+// loadFiles runs plain SQL files in order.
+func (c *cluster) loadFiles(ctx context.Context, files []string, database string) error {
+	for i, name := range files {
+		progress.Report(ctx, progress.Event{Phase: "load " + name, DoneFiles: i, TotalFiles: len(files)})
+		if err := c.loadFile(ctx, name, database); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loading makes the database that load fills ("" is the default one), gives
+// the server the settings of a load meanwhile, and vacuums in the end.
+func (c *cluster) loading(ctx context.Context, database string, load func(database string) error) (err error) {
 	s, err := c.see()
 	if err != nil {
 		return err
@@ -61,11 +78,11 @@ func (c *cluster) Load(ctx context.Context, files []string, database string) (er
 	if err := c.reload(ctx); err != nil {
 		return err
 	}
-	for i, name := range files {
-		progress.Report(ctx, progress.Event{Phase: "load " + name, DoneFiles: i, TotalFiles: len(files)})
-		if err := c.loadFile(ctx, name, database); err != nil {
-			return err
-		}
+	if err := load(database); err != nil {
+		return err
+	}
+	if err := c.setPassword(ctx); err != nil { // a dump of everything says another one
+		return err
 	}
 	return c.vacuumAll(ctx)
 }
@@ -144,12 +161,17 @@ func (c *cluster) loadFile(ctx context.Context, name, database string) error {
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 		in = &counted{in: f, ctx: ctx, event: progress.Event{Phase: "load " + name, TotalBytes: info.Size()}}
 	}
+	return c.loadFrom(ctx, name, in, database)
+}
+
+// loadFrom runs the SQL of a reader, which is called name in errors.
+func (c *cluster) loadFrom(ctx context.Context, name string, in io.Reader, database string) error {
 	t := &loadTarget{c: c, database: database, user: superuser}
 	if err := t.open(ctx); err != nil {
 		return err
 	}
 	defer t.close()
-	err = psql.Run(ctx, t, name, in, maxStatementBytes)
+	err := psql.Run(ctx, t, name, in, maxStatementBytes)
 	var at *psql.Error
 	if errors.As(err, &at) {
 		kind := sqlKind(err)
@@ -176,6 +198,8 @@ func loadHint(err error) string {
 		return ""
 	case strings.Contains(pg.Message, "is not available") && strings.HasPrefix(pg.Message, "extension "):
 		return "Install that extension for this PostgreSQL, or use another one; `forklift postgres list` shows which have it."
+	case pg.Code == codeNoObject && strings.HasPrefix(pg.Message, "role "):
+		return "Make that role in a file that --sql names before, or dump with --no-owner and --no-privileges."
 	case pg.Hint != "":
 		return pg.Hint
 	}

@@ -101,7 +101,11 @@ func (c *cluster) awaitRunning(ctx context.Context, s sight) error {
 	if s.rec == nil || s.rec.Socket == "" {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(s.rec.Socket, socketFile)); err != nil {
+	port, err := c.port()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(s.rec.Socket, socketPrefix+port)); err != nil {
 		return &fault.Error{Op: "use database server", Path: s.rec.Socket, Err: fmt.Errorf("it runs, but its socket is gone: %w", err),
 			Hint: "Run `forklift db stop --disconnect`, then start it again."}
 	}
@@ -144,6 +148,8 @@ func (c *cluster) startError(s *child, err error) error {
 		e.Kind = fault.Unsupported
 	case strings.Contains(tail, "could not access file"):
 		e.Kind = fault.Unsupported // a library of an extension is missing
+	case strings.Contains(tail, "could not create any TCP/IP sockets"):
+		e.Kind, e.Hint = fault.Busy, "Another program has taken the port; end it, or choose another one with `forklift setup --tcp --port N`."
 	case strings.Contains(tail, "could not locate a valid checkpoint record"), strings.Contains(tail, "invalid data in file"):
 		e.Kind = fault.Corrupt
 	}

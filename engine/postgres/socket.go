@@ -35,8 +35,15 @@ const (
 // TMPDIR would be too long a name on macOS, and differ between logins.
 const sharedTemp = "/tmp"
 
-// socketFile is what PostgreSQL calls the socket.
-const socketFile = ".s.PGSQL." + serverPort
+// socketPrefix begins what PostgreSQL calls its socket; the port follows, of
+// at most five digits.
+const socketPrefix = ".s.PGSQL."
+
+// maxPortBytes is the length of the longest port.
+const maxPortBytes = 5
+
+// socketFile is the socket of a server that does not listen on TCP.
+const socketFile = socketPrefix + serverPort
 
 // socketDir is the directory of the branch's socket: the recorded one, or one
 // that is chosen and recorded now. It need not exist.
@@ -61,7 +68,7 @@ func (c *cluster) socketDir(ctx context.Context) (string, error) {
 func (c *cluster) chooseSocket(id identity) (string, error) {
 	sum := sha256.Sum256([]byte(c.branch.ID + "\x00" + c.branch.Dir))
 	dir := filepath.Join(c.socketParent(id), hex.EncodeToString(sum[:8]))
-	if n := len(dir) + 1 + len(socketFile); n > maxSocketBytes {
+	if n := len(dir) + 1 + len(socketPrefix) + maxPortBytes; n > maxSocketBytes {
 		return "", &fault.Error{Op: "choose socket", Path: dir, Kind: fault.Unsupported,
 			Err:  fmt.Errorf("its name would have %d bytes, %d is the most", n, maxSocketBytes),
 			Hint: "Set XDG_RUNTIME_DIR to a directory with a shorter name."}
@@ -154,7 +161,15 @@ func private(dir string, uid int) error {
 // would refuse to start if the lock file's pid had been taken by another
 // process since.
 func (c *cluster) clearSocket(dir string) error {
-	for _, name := range []string{socketFile, socketFile + ".lock"} {
+	entries, err := c.opt.FS.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &fault.Error{Op: "remove old socket", Path: dir, Err: err}
+	}
+	for _, e := range entries {
+		name := e.Name
+		if !strings.HasPrefix(name, socketPrefix) { // whatever port it had
+			continue
+		}
 		err := c.opt.FS.Remove(filepath.Join(dir, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return &fault.Error{Op: "remove old socket", Path: filepath.Join(dir, name), Err: err}

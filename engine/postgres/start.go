@@ -32,7 +32,11 @@ func (c *cluster) Start(ctx context.Context, slot engine.Slot) error {
 		return err
 	}
 	progress.Report(ctx, progress.Event{Phase: "start database"})
-	s, err := c.launch(ctx, slot, lock)
+	port, err := c.listens()
+	if err != nil {
+		return errors.Join(err, lock.Unlock())
+	}
+	s, err := c.launch(ctx, slot, lock, port)
 	// From here on the lock is the server's: ours is only closed.
 	if unlockErr := lock.Unlock(); err == nil {
 		err = unlockErr
@@ -40,7 +44,14 @@ func (c *cluster) Start(ctx context.Context, slot engine.Slot) error {
 	if err != nil {
 		return err
 	}
-	return c.awaitReady(ctx, s)
+	if err := c.awaitReady(ctx, s); err != nil || port == 0 {
+		return err
+	}
+	// A state from before the password, or from a user who changed it.
+	if err := c.setPassword(ctx); err != nil {
+		return errors.Join(err, c.abandon(s))
+	}
+	return nil
 }
 
 // lockLive takes the live lock for a start. Without lock and error the server
@@ -92,7 +103,7 @@ type child struct {
 
 // launch makes everything ready and starts the server, with the live lock
 // held.
-func (c *cluster) launch(ctx context.Context, slot engine.Slot, lock vfs.Lock) (*child, error) {
+func (c *cluster) launch(ctx context.Context, slot engine.Slot, lock vfs.Lock, port int) (*child, error) {
 	inst, err := c.installation(ctx, slot)
 	if err != nil {
 		return nil, err
@@ -114,7 +125,12 @@ func (c *cluster) launch(ctx context.Context, slot engine.Slot, lock vfs.Lock) (
 	if err := c.dropSignals(slot); err != nil {
 		return nil, err
 	}
-	if err := c.writeConfig(slot); err != nil {
+	if port != 0 {
+		if err := c.portFree(port); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.writeConfig(slot, port); err != nil {
 		return nil, err
 	}
 	log, logAt, err := c.openLog()
@@ -135,7 +151,7 @@ func (c *cluster) launch(ctx context.Context, slot engine.Slot, lock vfs.Lock) (
 		return nil, err
 	}
 	s := &child{slot: slot, exited: make(chan struct{}), logAt: logAt, limit: limit}
-	if err := c.exec(s, inst, c.serverArgs(slot, socket, inst), id, log, lock.File()); err != nil {
+	if err := c.exec(s, inst, c.serverArgs(slot, socket, inst, port), id, log, lock.File()); err != nil {
 		return nil, err
 	}
 	// The server needs 20 ms to be ready; the record is written meanwhile.

@@ -88,6 +88,25 @@ func (e *Engine) SeedCreate(_ context.Context, _ string, opt engine.SeedOptions)
 	return &seed, nil
 }
 
+// SeedRefresh does the work with the usual variables and answers with the
+// seed of that name.
+func (e *Engine) SeedRefresh(ctx context.Context, _, name string, work func(context.Context, engine.Refresh) error) (*engine.SeedInfo, error) {
+	if err := e.call("seed refresh", name); err != nil {
+		return nil, err
+	}
+	file, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if err := work(ctx, engine.Refresh{Vars: Vars(), Dir: os.TempDir(), File: file}); err != nil {
+		return nil, err
+	}
+	seed := Seeds()[0]
+	seed.Name = name
+	return &seed, nil
+}
+
 // SeedList answers with Seeds.
 func (e *Engine) SeedList(context.Context, string) ([]engine.SeedInfo, error) {
 	return Seeds(), e.Err

@@ -51,3 +51,6 @@ func Command(pid int) string {
 
 // Namespace is "": there are none.
 func Namespace() string { return "" }
+
+// Listeners cannot be told here.
+func Listeners(int) []int { return nil }

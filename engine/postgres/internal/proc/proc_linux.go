@@ -102,6 +102,39 @@ func Holders(name string) ([]int, error) {
 	return found, err
 }
 
+// Listeners lists the processes that listen on a TCP port, as far as they are
+// ours to look at.
+func Listeners(port int) []int {
+	sockets := map[string]bool{}
+	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			f := strings.Fields(line) // number, local address, remote address, state, ..., inode
+			if len(f) > 9 && f[3] == "0A" && strings.HasSuffix(f[1], fmt.Sprintf(":%04X", port)) {
+				sockets["socket:["+f[9]+"]"] = true
+			}
+		}
+	}
+	var found []int
+	_ = each(func(pid int) {
+		dir := fmt.Sprintf("/proc/%d/fd", pid)
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return
+		}
+		for _, e := range entries {
+			if to, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && sockets[to] {
+				found = append(found, pid)
+				return
+			}
+		}
+	})
+	return found
+}
+
 // Children lists the child processes of pid.
 func Children(pid int) ([]int, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
