@@ -20,6 +20,7 @@ type Engine interface {
 // Worktree is an opened worktree; see engine.Worktree for what each method
 // promises.
 type Worktree interface {
+	ServerKeeper
 	Close() error
 	Info() engine.WorktreeInfo
 	Observed
