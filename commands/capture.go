@@ -11,6 +11,7 @@ type CaptureRequest struct {
 	Name string `json:"name,omitempty" arg:"[NAME]" help:"what to call it; without a name one is made from the time and the git branch"`
 	Note string `json:"note,omitempty" flag:"note" short:"m" value:"NOTE" help:"a note to keep with it"`
 	WaitRequest
+	UnsavedRequest
 }
 
 // CaptureResult describes the new checkpoint.
@@ -39,7 +40,7 @@ name that this worktree has already is refused.`,
 // It is durable when Capture returns nil; otherwise there is none.
 func Capture(ctx context.Context, env Env, req CaptureRequest) (CaptureResult, error) {
 	return inWorktree(ctx, env, func(w Worktree) (result CaptureResult, err error) {
-		r, err := w.Capture(ctx, engine.CaptureOptions{WaitOptions: req.options(), Name: req.Name, Note: req.Note})
+		r, err := w.Capture(ctx, engine.CaptureOptions{WaitOptions: req.with(req.options()), Name: req.Name, Note: req.Note})
 		if err == nil {
 			result.CaptureResult = *r
 		}

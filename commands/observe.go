@@ -11,4 +11,10 @@ import (
 type Observed interface {
 	QuickStatus(ctx context.Context) (*engine.StatusResult, error)
 	Places(ctx context.Context) (*engine.Places, error)
+	LastMove(ctx context.Context, known string) (*engine.Move, error)
+	FileAt(ctx context.Context, ref, p string) ([]byte, error)
+	Holding(ctx context.Context, p string, limit int) ([]engine.HeldFile, error)
+	Recent(ctx context.Context, limit int) ([]engine.Recent, error)
+	Selected(ctx context.Context, paths []string) (map[string]bool, error)
+	SetUnsaved(ctx context.Context, s engine.UnsavedSession, paths []string) error
 }

@@ -5,6 +5,7 @@ import "context"
 // RedoRequest asks to take the last undo back.
 type RedoRequest struct {
 	WaitRequest
+	UnsavedRequest
 }
 
 var redoVerb = NewVerb(Verb{
@@ -17,6 +18,6 @@ var redoVerb = NewVerb(Verb{
 // Redo goes back to what the last undo left, with the promises of Restore.
 func Redo(ctx context.Context, env Env, req RedoRequest) (RestoreResult, error) {
 	return inWorktree(ctx, env, func(w Worktree) (RestoreResult, error) {
-		return restored(w.Redo(ctx, req.options()))
+		return restored(w.Redo(ctx, req.with(req.options())))
 	})
 }

@@ -12,6 +12,7 @@ type RestoreRequest struct {
 	Verify         bool   `json:"verify,omitempty" flag:"verify" help:"read back every page of the database that was put in place"`
 	DiscardCurrent bool   `json:"discard_current,omitempty" flag:"discard-current" help:"go on although the present state cannot be saved; it is lost then"`
 	WaitRequest
+	UnsavedRequest
 }
 
 // RestoreResult describes a finished restore, undo or redo.
@@ -37,7 +38,7 @@ database stay as they are.`,
 // place and durable; after an error both are as they were, or the kind is
 // Interrupted and recover finishes the work.
 func Restore(ctx context.Context, env Env, req RestoreRequest) (RestoreResult, error) {
-	opt := engine.RestoreOptions{WaitOptions: req.options(), Ref: req.Ref, Verify: req.Verify, DiscardCurrent: req.DiscardCurrent}
+	opt := engine.RestoreOptions{WaitOptions: req.with(req.options()), Ref: req.Ref, Verify: req.Verify, DiscardCurrent: req.DiscardCurrent}
 	return inWorktree(ctx, env, func(w Worktree) (RestoreResult, error) {
 		return restored(w.Restore(ctx, opt))
 	})

@@ -5,6 +5,7 @@ import "context"
 // UndoRequest asks to take the last restore, undo or redo back.
 type UndoRequest struct {
 	WaitRequest
+	UnsavedRequest
 }
 
 var undoVerb = NewVerb(Verb{
@@ -19,6 +20,6 @@ and database. It never undoes a capture. What is there now is saved first.`,
 // with the promises of Restore.
 func Undo(ctx context.Context, env Env, req UndoRequest) (RestoreResult, error) {
 	return inWorktree(ctx, env, func(w Worktree) (RestoreResult, error) {
-		return restored(w.Undo(ctx, req.options()))
+		return restored(w.Undo(ctx, req.with(req.options())))
 	})
 }

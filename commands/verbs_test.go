@@ -139,15 +139,15 @@ func TestEveryResultIsOneJSONObject(t *testing.T) {
 
 func TestOptionsReachTheEngine(t *testing.T) {
 	for _, c := range []struct{ verb, request, want string }{
-		{"capture", `{"name":"a","wait":"2s","disconnect":true}`, "capture {WaitOptions:{Wait:2s Disconnect:true} Name:a Note:}"},
-		{"restore", `{"ref":"o:a","verify":true,"discard_current":true}`, "restore {WaitOptions:{Wait:0s Disconnect:false} Ref:o:a Verify:true DiscardCurrent:true}"},
-		{"undo", `{"wait":"5"}`, "undo {Wait:5s Disconnect:false}"},
-		{"redo", `{}`, "redo {Wait:0s Disconnect:false}"},
-		{"recover", `{"back":true}`, "recover {WaitOptions:{Wait:0s Disconnect:false} Back:true}"},
+		{"capture", `{"name":"a","wait":"2s","disconnect":true}`, "capture {WaitOptions:{Wait:2s Disconnect:true UnsavedDisk:false} Name:a Note:}"},
+		{"restore", `{"ref":"o:a","verify":true,"discard_current":true}`, "restore {WaitOptions:{Wait:0s Disconnect:false UnsavedDisk:false} Ref:o:a Verify:true DiscardCurrent:true}"},
+		{"undo", `{"wait":"5"}`, "undo {Wait:5s Disconnect:false UnsavedDisk:false}"},
+		{"redo", `{"include_unsaved":"disk"}`, "redo {Wait:0s Disconnect:false UnsavedDisk:true}"},
+		{"recover", `{"back":true}`, "recover {WaitOptions:{Wait:0s Disconnect:false UnsavedDisk:false} Back:true}"},
 		{"list", `{"all":true,"project":true}`, "list {All:true Project:true}"},
 		{"log", `{"limit":0}`, "log 0"},
 		{"db start", `{}`, "start true"},
-		{"db stop", `{"disconnect":true}`, "stop {Wait:0s Disconnect:true}"},
+		{"db stop", `{"disconnect":true}`, "stop {Wait:0s Disconnect:true UnsavedDisk:false}"},
 		{"seed create", `{"name":"s","sql":["/a.sql"],"database":"d"}`, "seed create {Name:s Kind: SQL:[/a.sql] Database:d}"},
 		{"seed remove", `{"name":"s"}`, "seed remove s"},
 	} {

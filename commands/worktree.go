@@ -18,6 +18,18 @@ func (r WaitRequest) options() engine.WaitOptions {
 	return engine.WaitOptions{Wait: r.Wait.Std(), Disconnect: r.Disconnect}
 }
 
+// UnsavedRequest is the part of a request that says what to do about editors
+// that have unsaved changes.
+type UnsavedRequest struct {
+	IncludeUnsaved string `json:"include_unsaved,omitempty" flag:"include-unsaved" value:"disk" enum:"disk" help:"go on with what is on disk although an editor has unsaved changes; without it they are a refusal"`
+}
+
+// with completes the options.
+func (r UnsavedRequest) with(opt engine.WaitOptions) engine.WaitOptions {
+	opt.UnsavedDisk = r.IncludeUnsaved == "disk"
+	return opt
+}
+
 // inWorktree runs f on the worktree that holds env.Dir.
 func inWorktree[R any](ctx context.Context, env Env, f func(Worktree) (R, error)) (result R, err error) {
 	w, err := env.Engine.Open(ctx, env.Dir)

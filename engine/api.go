@@ -34,6 +34,9 @@ type Host struct {
 type WaitOptions struct {
 	Wait       time.Duration // how long to wait for managed commands; 0 refuses at once
 	Disconnect bool          // cut off clients that have a transaction open
+	// UnsavedDisk goes on although an editor has unsaved changes of files that
+	// are saved or changed: what is on disk is meant.
+	UnsavedDisk bool
 }
 
 // CaptureOptions are the wishes for a capture.
@@ -186,22 +189,23 @@ type FileChange struct {
 
 // StatusResult is the state of a worktree.
 type StatusResult struct {
-	Worktree    WorktreeInfo  `json:"worktree"`
-	Interrupted *Interrupted  `json:"interrupted,omitempty"`
-	Operation   *RunningOp    `json:"operation,omitempty"`  // one that is under way now
-	Checkpoint  *Checkpoint   `json:"checkpoint,omitempty"` // the one the worktree rests on
-	AgeSeconds  int64         `json:"age_seconds"`          // of it
-	Source      []string      `json:"source"`
-	Files       []FileChange  `json:"files"` // since the checkpoint; at most MaxStatusFiles
-	FileCount   int           `json:"file_count"`
-	FilesKnown  bool          `json:"files_known"` // the files were compared with the checkpoint
-	Tables      []TableChange `json:"tables"`      // since the checkpoint
-	RowCount    int64         `json:"row_count"`
-	RowsKnown   bool          `json:"rows_known"` // the server runs, and its counters can be compared
-	Server      ServerInfo    `json:"server"`
-	Holders     []HolderInfo  `json:"holders"` // managed commands that run
-	Trusted     bool          `json:"trusted"`
-	Problems    []string      `json:"problems,omitempty"` // what keeps the rest from being known
+	Worktree    WorktreeInfo    `json:"worktree"`
+	Interrupted *Interrupted    `json:"interrupted,omitempty"`
+	Operation   *RunningOp      `json:"operation,omitempty"`  // one that is under way now
+	Checkpoint  *Checkpoint     `json:"checkpoint,omitempty"` // the one the worktree rests on
+	AgeSeconds  int64           `json:"age_seconds"`          // of it
+	Source      []string        `json:"source"`
+	Files       []FileChange    `json:"files"` // since the checkpoint; at most MaxStatusFiles
+	FileCount   int             `json:"file_count"`
+	FilesKnown  bool            `json:"files_known"` // the files were compared with the checkpoint
+	Tables      []TableChange   `json:"tables"`      // since the checkpoint
+	RowCount    int64           `json:"row_count"`
+	RowsKnown   bool            `json:"rows_known"` // the server runs, and its counters can be compared
+	Server      ServerInfo      `json:"server"`
+	Holders     []HolderInfo    `json:"holders"`           // managed commands that run
+	Unsaved     []UnsavedBuffer `json:"unsaved,omitempty"` // of editors, wherever in the worktree
+	Trusted     bool            `json:"trusted"`
+	Problems    []string        `json:"problems,omitempty"` // what keeps the rest from being known
 }
 
 // Interrupted describes an operation that was cut off.

@@ -36,6 +36,9 @@ func (w *Worktree) Capture(ctx context.Context, opt CaptureOptions) (*CaptureRes
 		return nil, err
 	}
 	defer op.close()
+	if err := w.refuseUnsavedCapture(ctx, cfg.Selection(), opt.WaitOptions); err != nil {
+		return nil, err
+	}
 	op.j.Pair, op.j.PairKind, op.j.PairName = storage.PairID(op.j.Operation), storage.Capture, opt.Name
 	if opt.Name == "" {
 		if op.j.PairName, err = w.inventName(ctx, op.j.Started); err != nil {

@@ -20,6 +20,11 @@
 // the two slots hold, journal.json what is under way, operations.log what
 // was done. All are checksummed and replaced by atomic rename.
 //
+// unsaved/ has one record per editor session with unsaved buffers. A capture of
+// such a file, and a restore that would change one, are refused in every
+// process unless the user says that what is on disk is meant. A record counts
+// only while both its writer and its editor live, by process number and start.
+//
 // # Locks
 //
 // operation.lock → server.lock → slot-a.lock → slot-b.lock → the store's, in

@@ -94,6 +94,9 @@ func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, 
 		return nil, err
 	}
 	defer op.close()
+	if err := w.refuseUnsavedRestore(ctx, verb, target.Source, opt.WaitOptions); err != nil {
+		return nil, err
+	}
 	r := &restoring{operation: op, target: target, data: data, cfg: cfg, opt: opt}
 	r.plan()
 	if err := w.checkSpace(verb, r.j.ToSlot, data); err != nil {

@@ -39,6 +39,9 @@ func (w *Worktree) status(ctx context.Context, files bool) (*StatusResult, error
 	for _, h := range holders {
 		res.Holders = append(res.Holders, h.info())
 	}
+	if res.Unsaved, err = w.unsaved(); err != nil {
+		res.Problems = append(res.Problems, problem(err))
+	}
 	if err := w.statusChanges(ctx, res, files); err != nil {
 		res.Problems = append(res.Problems, problem(err))
 	}

@@ -55,7 +55,7 @@ func TestEveryWorktreeVerbHasItsOtherSpelling(t *testing.T) {
 	if code := w.main([]string{"project", "db", "stop", "--disconnect"}); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &w.stderr)
 	}
-	if calls := w.engine.Calls(); calls[len(calls)-1] != "stop {Wait:0s Disconnect:true}" {
+	if calls := w.engine.Calls(); calls[len(calls)-1] != "stop {Wait:0s Disconnect:true UnsavedDisk:false}" {
 		t.Errorf("project db stop: %v", calls)
 	}
 }

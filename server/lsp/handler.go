@@ -25,8 +25,8 @@ type Handler interface {
 	// one after the other in the order of the wire; "" runs at once.
 	Lane(method string, params json.RawMessage) string
 	// Request answers any other request. ctx ends on $/cancelRequest and
-	// when the connection ends; work that must go on detaches itself from it
-	// (context.WithoutCancel). The result is encoded by Encode.
+	// when the connection ends (its cause is ErrClosed then); work that must
+	// go on detaches itself from it (context.WithoutCancel). The result is encoded by Encode.
 	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
 	// Closed is called once, when the connection ended and the last call of
 	// Request returned. Without an initialize it is called as well.

@@ -48,7 +48,7 @@ type server struct {
 	opt     Options
 	log     *slog.Logger
 	ctx     context.Context // of all requests
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
 	state   state
 	gone    chan struct{} // closed when the client's process is gone
 
@@ -77,7 +77,7 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, h Handler, opt Options) 
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	loop := make(chan error, 1)
 	go func() { loop <- s.loop(NewFrameReader(rwc, opt.MaxHeader, opt.MaxBody)) }()
 	select {
@@ -105,7 +105,7 @@ func (s *server) end(rwc io.Closer) {
 	s.dispatch.Lock()
 	s.ended = true
 	s.dispatch.Unlock()
-	s.cancel()
+	s.cancel(ErrClosed)
 	_ = s.conn.out.Flush(flushTimeout) // a client that does not read is left
 	rwc.Close()
 	s.requests.Wait()

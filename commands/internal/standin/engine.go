@@ -25,9 +25,12 @@ type Engine struct {
 	Settings commands.Settings // of .forklift.json; the zero value has the usual ones
 	Path     string            // of the worktree; "" is one that is not there
 	Status   *engine.StatusResult
+	Moved    *engine.Move
 
 	mu    sync.Mutex
 	calls []string
+
+	pauses map[string]*pause
 }
 
 // Calls are the calls that changed something or were given options, in order.
@@ -119,7 +122,10 @@ func (w worktree) Settings(context.Context) (commands.Settings, error) {
 	return s, w.e.Fail["settings"]
 }
 
-func (w worktree) Capture(_ context.Context, opt engine.CaptureOptions) (*engine.CaptureResult, error) {
+func (w worktree) Capture(ctx context.Context, opt engine.CaptureOptions) (*engine.CaptureResult, error) {
+	if err := w.e.wait(ctx, "capture"); err != nil {
+		return nil, err
+	}
 	r := CaptureResult()
 	if opt.Name != "" {
 		r.Name = opt.Name
@@ -151,6 +157,8 @@ func (w worktree) Teardown(_ context.Context, yes bool) (*engine.TeardownResult,
 }
 
 func (w worktree) Status(context.Context) (*engine.StatusResult, error) {
+	w.e.mu.Lock()
+	defer w.e.mu.Unlock()
 	if w.e.Status != nil {
 		return w.e.Status, w.e.Err
 	}

@@ -1,0 +1,138 @@
+package session
+
+import (
+	"context"
+
+	"forklift/commands"
+	"forklift/engine"
+	"forklift/server/watch"
+)
+
+// look finds out what an event tells to look at, and publishes it. It reports
+// that an operation is under way, so that there is to be another look soon.
+func (t *tree) look(event watch.Event) (again bool) {
+	ctx, cancel := context.WithTimeout(t.ctx, lookTimeout)
+	defer cancel()
+	t.mu.Lock()
+	wanted := t.wanted
+	t.mu.Unlock()
+	// A folder in no worktree is asked for again whenever somebody looks: a
+	// worktree may have been made around it.
+	if event.Link || t.findErr != nil {
+		_, t.gitDir, t.findErr = t.hub.opt.Find(ctx, t.root)
+	}
+	if t.findErr != nil {
+		t.untracked(ctx, t.findErr, wanted)
+		return false
+	}
+	if err := t.wire(); err != nil {
+		t.publish(commands.Untracked(t.root, err), wanted)
+		return false
+	}
+	if event.Records || event.Link {
+		t.forgetRecent()
+	}
+	if event.Records || event.Link || t.last() == nil {
+		quick, err := commands.Status(ctx, t.env, commands.StatusRequest{Quick: true})
+		if err != nil {
+			t.untracked(ctx, err, wanted)
+			return false
+		}
+		if quick.Operation != nil || t.last() == nil || !t.last().Tracked {
+			t.keepFiles(&quick)
+			t.publish(quick, 0)
+		}
+		if quick.Operation != nil {
+			t.arrive(wanted)
+			return true
+		}
+		t.tellMoves(ctx)
+	}
+	if event.Dirs || event.Link {
+		t.watch(ctx)
+	}
+	full, err := commands.Status(ctx, t.env, commands.StatusRequest{})
+	if err != nil {
+		t.untracked(ctx, err, wanted)
+		return false
+	}
+	t.publish(full, wanted)
+	t.each((*session).refreshLenses)
+	return full.Operation != nil
+}
+
+// wire makes the Env once.
+func (t *tree) wire() error {
+	if t.wired {
+		return nil
+	}
+	env, err := t.hub.opt.Wire(t.root, t.peer.Environ)
+	if err != nil {
+		return err
+	}
+	env.Dir, env.Environ = t.root, t.peer.Environ
+	t.env, t.wired = env, true
+	return nil
+}
+
+// arrive lets those who asked have what there is.
+func (t *tree) arrive(upTo int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if upTo > t.done {
+		t.done = upTo
+		close(t.advanced)
+		t.advanced = make(chan struct{})
+	}
+}
+
+// keepFiles lets a quick status tell the files that the last one did.
+func (t *tree) keepFiles(quick *commands.StatusResult) {
+	if last := t.last(); last != nil && last.Tracked {
+		quick.Files, quick.FileCount, quick.FilesKnown = last.Files, last.FileCount, last.FilesKnown
+	}
+}
+
+// untracked publishes that there is nothing to see, and watches only for what
+// would change that.
+func (t *tree) untracked(ctx context.Context, err error, wanted int64) {
+	if ctx.Err() != nil && t.ctx.Err() != nil {
+		return // the last session has left
+	}
+	t.watcher.Set(watch.Target{Root: t.root, GitDir: t.gitDir})
+	t.publish(commands.Untracked(t.root, err), wanted)
+}
+
+// watch tells the watcher what to look at.
+func (t *tree) watch(ctx context.Context) {
+	target := watch.Target{Root: t.root, GitDir: t.gitDir, Dirs: []string{"."}}
+	err := t.open(ctx, func(w commands.Worktree) error {
+		places, err := w.Places(ctx)
+		if err != nil {
+			return err
+		}
+		target = targetOf(places)
+		return nil
+	})
+	if err != nil {
+		t.hub.opt.Log.Warn("find out what to watch", "worktree", t.root, "error", err)
+	}
+	t.watcher.Set(target)
+}
+
+func targetOf(p *engine.Places) watch.Target {
+	return watch.Target{Root: p.Root, GitDir: p.GitDir, Records: p.Records, Holders: p.Holders, Dirs: p.Dirs, Rules: p.Rules}
+}
+
+// open runs f on the worktree.
+func (t *tree) open(ctx context.Context, f func(commands.Worktree) error) error {
+	w, err := t.env.Engine.Open(ctx, t.root)
+	if err != nil {
+		return err
+	}
+	err = f(w)
+	if closeErr := w.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

@@ -1,0 +1,49 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+
+	"forklift/commands"
+	"forklift/server/lsp"
+)
+
+// worktreeParams are the params of requests about one worktree.
+type worktreeParams struct {
+	Worktree string `json:"worktree"` // URI; may be left out when there is one
+}
+
+// statusRequest answers forklift/status: a status that is begun after the
+// request. A directory that is not tracked is an answer too.
+func (s *session) statusRequest(ctx context.Context, params json.RawMessage) (any, error) {
+	var p worktreeParams
+	if err := lsp.Decode(params, &p); err != nil {
+		return nil, err
+	}
+	at, err := s.placeOf(p.Worktree, "worktree")
+	if err != nil {
+		return nil, failure(err)
+	}
+	if at.tree != nil {
+		return at.tree.fresh(ctx)
+	}
+	env, err := s.envAt(at.dir)
+	if err != nil {
+		return nil, failure(err)
+	}
+	result, err := commands.Status(ctx, env, commands.StatusRequest{})
+	if err != nil {
+		return commands.Untracked(at.dir, err), nil
+	}
+	return result, nil
+}
+
+// envAt is the Env of the session at a place.
+func (s *session) envAt(dir string) (commands.Env, error) {
+	env, err := s.hub.opt.Wire(dir, s.peer.Environ)
+	if err != nil {
+		return env, err
+	}
+	env.Dir, env.Environ = dir, s.peer.Environ
+	return env, nil
+}

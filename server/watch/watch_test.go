@@ -1,0 +1,148 @@
+package watch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"forklift/storage/clock"
+)
+
+const patience = 20 * time.Second
+
+// place is a worktree's directories and a watcher over them.
+func place(t *testing.T, opt Options) (string, Target, *Watcher) {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range []string{"src/deep", ".git", "records/holders"} {
+		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
+	}
+	opt.Clock = clock.System{}
+	w := New(opt)
+	t.Cleanup(w.Close)
+	target := Target{Root: root, GitDir: filepath.Join(root, ".git"), Records: filepath.Join(root, "records"),
+		Holders: filepath.Join(root, "records/holders"), Dirs: []string{".", "src", "src/deep"}, Rules: []string{".forklift.json"}}
+	w.Set(target)
+	return root, target, w
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, name string) {
+	t.Helper()
+	must(t, os.WriteFile(name, []byte("x"), 0o644))
+}
+
+// next waits for an event that has all of want.
+func next(t *testing.T, w *Watcher, want Event) {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		select {
+		case e := <-w.Events():
+			both := e
+			both.add(want)
+			if both == e {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("no event %+v within %v", want, patience)
+		}
+	}
+}
+
+func TestEventsSayWhereToLook(t *testing.T) {
+	root, _, w := place(t, Options{})
+	for name, want := range map[string]Event{
+		"src/deep/file":         {Files: true},
+		"src/.gitignore":        {Files: true, Dirs: true},
+		".forklift.json":        {Files: true, Dirs: true},
+		"records/current.json":  {Records: true},
+		"records/holders/x":     {Records: true},
+		".git/forklift.json":    {Link: true},
+		"src/deep/another file": {Files: true},
+	} {
+		write(t, filepath.Join(root, name))
+		next(t, w, want)
+	}
+}
+
+func TestNewDirectoriesAreWatchedAtOnce(t *testing.T) {
+	root, _, w := place(t, Options{})
+	must(t, os.Mkdir(filepath.Join(root, "src/new"), 0o755))
+	next(t, w, Event{Files: true, Dirs: true})
+	write(t, filepath.Join(root, "src/new/file"))
+	next(t, w, Event{Files: true})
+	must(t, os.RemoveAll(filepath.Join(root, "src/new")))
+	next(t, w, Event{Files: true, Dirs: true})
+	must(t, os.RemoveAll(root))
+	next(t, w, Event{Files: true, Link: true})
+}
+
+func TestAStormIsGathered(t *testing.T) {
+	root, _, w := place(t, Options{})
+	const files = 10_000
+	done := make(chan error, 1)
+	go func() {
+		for i := range files {
+			if err := os.WriteFile(filepath.Join(root, "src", fmt.Sprint(i)), nil, 0o644); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	events := 0
+	written := false
+	idle := time.NewTimer(patience)
+	for quietNow := false; !quietNow; {
+		select {
+		case <-w.Events():
+			events++
+			idle.Reset(patience)
+			if written {
+				idle.Reset(10 * most)
+			}
+		case err := <-done:
+			must(t, err)
+			written = true
+			idle.Reset(10 * most)
+		case <-idle.C:
+			quietNow = true
+		}
+	}
+	if events == 0 || events > files/10 {
+		t.Errorf("%d events of %d changes", events, files)
+	}
+}
+
+func TestWithoutWatchesItScans(t *testing.T) {
+	root, _, w := place(t, Options{Limit: 1, Every: 10 * time.Millisecond})
+	for _, name := range []string{"src/deep/file", "records/holders/x", ".git/forklift.json"} {
+		write(t, filepath.Join(root, name))
+		next(t, w, everything)
+	}
+}
+
+func TestWhatIsNotATargetAnyMoreIsSilent(t *testing.T) {
+	root, target, w := place(t, Options{})
+	target.Dirs = []string{"."}
+	w.Set(target)
+	write(t, filepath.Join(root, "src/deep/file"))
+	write(t, filepath.Join(root, "records/current.json"))
+	select {
+	case e := <-w.Events():
+		if e != (Event{Records: true}) {
+			t.Errorf("event %+v", e)
+		}
+	case <-time.After(patience):
+		t.Error("no event")
+	}
+}
