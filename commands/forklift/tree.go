@@ -24,7 +24,7 @@ const verbKey = "verb"
 
 // verbs are all verbs of the command line.
 func (a *app) verbs() []*commands.Verb {
-	return append(slices.Clone(commands.Verbs), a.completionVerb())
+	return append(append(slices.Clone(commands.Verbs), a.editorVerbs()...), a.completionVerb())
 }
 
 // tree builds the commands: one for each verb, and once more below `project`
