@@ -23,7 +23,7 @@ type Engine interface {
 // promises.
 type Worktree interface {
 	Keeper
-
+	ServerKeeper
 	Close() error
 	Info() engine.WorktreeInfo
 	Observed

@@ -24,11 +24,12 @@ const (
 	GroupStart       Group = "Get started"
 	GroupCheckpoints Group = "Checkpoints"
 	GroupDatabase    Group = "Database"
+	GroupEditors     Group = "Editors"
 	GroupMachine     Group = "This machine"
 )
 
 // Groups is the order in which help lists the groups.
-var Groups = []Group{GroupStart, GroupCheckpoints, GroupDatabase, GroupMachine}
+var Groups = []Group{GroupStart, GroupCheckpoints, GroupDatabase, GroupEditors, GroupMachine}
 
 // Example is a command line and what it does.
 type Example struct {

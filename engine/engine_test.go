@@ -150,6 +150,43 @@ func TestServerLeftBehind(t *testing.T) {
 	}
 }
 
+func TestAServerThatNobodyUsesIsStopped(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	expect := func(look, want, runs bool) {
+		t.Helper()
+		if got, err := wt.StopUnused(ctx, look); err != nil || got != want {
+			t.Fatalf("unused: %v, %v, want %v", got, err, want)
+		}
+		if running := w.servers[wt.branch.ID] != nil; running != runs {
+			t.Fatalf("the server runs: %v, want %v", running, runs)
+		}
+	}
+	expect(true, false, true) // pinned
+	expect(false, false, true)
+	must(t, wt.StopDatabase(ctx, WaitOptions{}))
+	expect(false, false, false)
+	hold, err := wt.Enter(ctx, []string{"one"})
+	must(t, err)
+	expect(true, false, true) // a command lives
+	expect(false, false, true)
+	hold.release()
+	expect(true, true, true)
+	w.mute = true // it may have clients
+	expect(false, false, true)
+	w.mute = false
+	// Whoever has a lock needs the server, and is not waited for.
+	for _, name := range []string{operationLock, serverLock} {
+		lock, err := w.fs.Lock(wt.file(name), true)
+		must(t, err)
+		expect(false, false, true)
+		must(t, lock.Unlock())
+	}
+	expect(false, true, false)
+	expect(false, false, false)
+}
+
 // TestServerThatCannotBeAsked has a server that accepts no session of ours
 // (all are taken, our role was renamed): --disconnect stops it all the same,
 // nothing else does, and no state is out of reach.

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"io/fs"
 
 	"forklift/storage/fault"
 	"forklift/storage/record"
@@ -74,47 +73,6 @@ func (w *Worktree) foreign(op string, slot Slot) error {
 	return &fault.Error{Op: op, Path: w.branch.SlotDir(slot), Kind: fault.Busy,
 		Err:  errors.New("a server that Forklift did not start has this database open"),
 		Hint: "Stop that server first; Forklift never signals a process that is not its own."}
-}
-
-// stopIdle stops the server if nobody needs it. It gives way to whatever
-// else is going on: then somebody needs it.
-func (w *Worktree) stopIdle(ctx context.Context) error {
-	if _, pinned, err := w.readPin(); err != nil || pinned {
-		return err
-	}
-	unlock, err := w.shareOperation(ctx, "run", 0)
-	if err != nil {
-		return nil
-	}
-	defer unlock()
-	unlockServer, err := w.lockServer(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlockServer()
-	// A command that registers now waits for server.lock and starts the
-	// server again; one that registered before is seen here.
-	holders, err := w.holders()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the command has torn the worktree down
-	}
-	if err != nil || len(holders) > 0 {
-		return err
-	}
-	slot, err := w.selectedSlot()
-	if err != nil {
-		return err
-	}
-	st, err := w.db.State(ctx, slot)
-	if err != nil || st.State != Running {
-		return err
-	}
-	// One that cannot be asked may have clients: it stays.
-	clients, err := w.db.Clients(ctx)
-	if err != nil || len(clients) > 0 {
-		return nil
-	}
-	return w.stopObserved(ctx, st.Slot)
 }
 
 // stopObserved stops the server and keeps what it told about its tables. The

@@ -29,7 +29,7 @@ type CompletionResult struct {
 	Script string `json:"script"`
 }
 
-// completionVerb is the one verb that only a command line can have.
+// completionVerb is a verb that only a command line can have.
 func (a *app) completionVerb() *commands.Verb {
 	return commands.NewVerb(commands.Verb{
 		Name: "completion", Group: commands.GroupMachine, ReadOnly: true, Alone: true,

@@ -65,6 +65,11 @@ var renderers = map[string]renderer{
 	"postgres install": render(renderInstall),
 	"version":          render(renderVersion),
 	"man":              render(renderMan),
+	"lsp":              render(func(*printer, *LSPResult) {}),
+	"daemon":           render(func(*printer, *DaemonResult) {}),
+	"daemon status":    render(renderDaemonStatus),
+	"daemon stop":      render(renderDaemonStop),
+	"daemon logs":      render(renderDaemonLogs),
 	"completion":       render(func(p *printer, r *CompletionResult) { p.text.WriteString(r.Script) }),
 }
 

@@ -25,7 +25,7 @@ const verbKey = "verb"
 
 // verbs are all verbs of the command line.
 func (a *app) verbs() []*commands.Verb {
-	return append(slices.Clone(commands.Verbs), a.completionVerb(), a.manVerb())
+	return append(append(slices.Clone(commands.Verbs), a.editorVerbs()...), a.completionVerb(), a.manVerb())
 }
 
 // tree builds the commands: one for each verb, and once more below `project`

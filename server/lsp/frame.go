@@ -83,15 +83,17 @@ func (f *FrameReader) Read() ([]byte, error) {
 func (f *FrameReader) line() (string, error) {
 	var line []byte
 	for {
-		part, err := f.r.ReadSlice('\n')
-		line = append(line, part...)
-		if len(line) > f.maxHeader {
+		b, err := f.r.ReadByte()
+		if err != nil {
+			return string(line), err
+		}
+		if b == '\n' {
+			return strings.TrimSuffix(string(line), "\r"), nil
+		}
+		if len(line) == f.maxHeader {
 			return "", fmt.Errorf("%w: a header line of more than %d bytes", errFrame, f.maxHeader)
 		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		return strings.TrimRight(string(line), "\r\n"), err
+		line = append(line, b)
 	}
 }
 

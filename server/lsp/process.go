@@ -7,30 +7,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processEvery is how often the client's process is looked for.
-const processEvery = 5 * time.Second
+// ProcessEvery is how often the client's process is looked for, unless the
+// caller says otherwise.
+const ProcessEvery = 5 * time.Second
 
-// watch closes gone when a process ends. One that is not there now is not
-// watched: the client lives where its ids mean nothing here, in a container or
-// on another machine.
-func (s *server) watch(pid int) {
+// WatchProcess waits until a process is gone (true) or done is closed
+// (false). A process that is not there now is not watched, and the answer is
+// false: the client lives where its ids mean nothing here, in a container or on
+// another machine.
+func WatchProcess(done <-chan struct{}, pid int, every time.Duration) bool {
 	if pid <= 1 || !alive(pid) {
-		return
+		return false
 	}
-	every := s.opt.processEvery
 	if every <= 0 {
-		every = processEvery
+		every = ProcessEvery
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
-		case <-s.conn.done:
-			return
+		case <-done:
+			return false
 		case <-tick.C:
 			if !alive(pid) {
-				close(s.gone)
-				return
+				return true
 			}
 		}
 	}

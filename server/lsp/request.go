@@ -141,7 +141,7 @@ func (s *server) respond(id jsonrpc2.ID, result any, err error) {
 	if len(body) > MaxAnswer {
 		body = jsonrpc2.AppendResponse(nil, id, nil, jsonrpc2.NewError(CodeRequestFailed, "the answer is too large"))
 	}
-	_ = s.conn.send(body, false) // the connection ended: nobody is there
+	_ = s.conn.out.Send(body) // the connection ended: nobody is there
 }
 
 // refuse answers a message with an error of this package.

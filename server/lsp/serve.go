@@ -71,22 +71,21 @@ var errExit = errors.New("exit")
 // or by closing its side.
 func Serve(ctx context.Context, rwc io.ReadWriteCloser, h Handler, opt Options) (exitCode int, err error) {
 	s := &server{
-		handler: h, conn: newConn(opt.CallTimeout), opt: opt, log: opt.Log, gone: make(chan struct{}),
+		handler: h, conn: newConn(rwc, opt.CallTimeout), opt: opt, log: opt.Log, gone: make(chan struct{}),
 		inflight: map[jsonrpc2.ID]context.CancelFunc{}, lanes: map[string]chan struct{}{},
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	go s.conn.write(rwc)
 	loop := make(chan error, 1)
 	go func() { loop <- s.loop(NewFrameReader(rwc, opt.MaxHeader, opt.MaxBody)) }()
 	select {
 	case err = <-loop:
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-s.conn.done:
-		err = s.conn.failed()
+	case <-s.conn.Done():
+		err = s.conn.out.Err()
 	case <-s.gone:
 		err = errors.New("the client's process is gone")
 	}
@@ -107,13 +106,7 @@ func (s *server) end(rwc io.Closer) {
 	s.ended = true
 	s.dispatch.Unlock()
 	s.cancel(ErrClosed)
-	s.conn.close()
-	flushed := time.NewTimer(flushTimeout)
-	defer flushed.Stop()
-	select {
-	case <-s.conn.done:
-	case <-flushed.C:
-	}
+	_ = s.conn.out.Flush(flushTimeout) // a client that does not read is left
 	rwc.Close()
 	s.requests.Wait()
 	s.contain("closed", func() { s.handler.Closed() })
@@ -255,9 +248,13 @@ func (s *server) initialize(call *jsonrpc2.Call) {
 		return // it may try again
 	}
 	s.state = stateReady
-	s.conn.release()
-	if pid, ok := params.ProcessID, s.opt.WatchProcess; ok && pid != nil {
-		go s.watch(int(*pid))
+	s.conn.out.release()
+	if pid := params.ProcessID; pid != nil && s.opt.WatchProcess {
+		go func() {
+			if WatchProcess(s.conn.Done(), int(*pid), s.opt.processEvery) {
+				close(s.gone)
+			}
+		}()
 	}
 }
 

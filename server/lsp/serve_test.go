@@ -15,7 +15,7 @@ import (
 )
 
 // deadline is how long a test waits for anything.
-const deadline = 20 * time.Second
+const deadline = time.Minute
 
 // fake is a handler that does what the method says.
 type fake struct {
@@ -68,7 +68,10 @@ func (f *fake) Lane(method string, params json.RawMessage) string {
 
 func (f *fake) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	f.note(method + string(params))
-	f.began <- method
+	select {
+	case f.began <- method:
+	default: // nobody counts them
+	}
 	switch method {
 	case "echo", "lane":
 		return params, nil

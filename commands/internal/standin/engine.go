@@ -215,6 +215,10 @@ func (w worktree) StartDatabase(_ context.Context, pin bool) (*engine.ServerInfo
 	return &info, w.e.call("start", pin)
 }
 
+func (w worktree) StopUnused(_ context.Context, look bool) (bool, error) {
+	return true, w.e.call("stop unused", look)
+}
+
 func (w worktree) StopDatabase(_ context.Context, opt engine.WaitOptions) error {
 	return w.e.call("stop", opt)
 }

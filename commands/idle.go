@@ -1,0 +1,16 @@
+package commands
+
+import "context"
+
+// ServerKeeper is the part of a worktree that the daemon uses to stop servers
+// that nobody uses.
+type ServerKeeper interface {
+	StopUnused(ctx context.Context, look bool) (unused bool, err error)
+}
+
+// StopUnused stops the server of the worktree that holds env.Dir if nobody
+// uses it, and reports whether that was so; with look it only looks. See
+// engine.Worktree.StopUnused.
+func StopUnused(ctx context.Context, env Env, look bool) (bool, error) {
+	return inWorktree(ctx, env, func(w Worktree) (bool, error) { return w.StopUnused(ctx, look) })
+}
