@@ -150,7 +150,7 @@ type SetupResult struct {
 	Config     string       `json:"config,omitempty"` // its text, when it was
 	Seed       string       `json:"seed"`             // "" for an empty database
 	Warnings   []string     `json:"warnings,omitempty"`
-	TCP        *TCPInfo     `json:"tcp,omitempty"`    // where the server listens beside its socket
+	TCP        *TCPInfo     `json:"tcp,omitempty"` // where the server listens beside its socket
 }
 
 // WorktreeInfo identifies a worktree.

@@ -30,8 +30,7 @@ func (w *Worktree) StatusBrief(ctx context.Context) (*StatusResult, error) {
 		return nil, err
 	}
 	if sel.Project != "" {
-		c := checkpoint(pair, w.checkpointOwner(pair), storage.Usage{}, sel.Pair)
-		res.Checkpoint = &c
+		res.Checkpoint = w.resting(pair, sel)
 		res.AgeSeconds = int64(w.host.Clock.Now().Sub(pair.Created) / time.Second)
 	}
 	return res, nil

@@ -41,7 +41,7 @@ func (w *Worktree) FileAt(ctx context.Context, ref, p string) ([]byte, error) {
 // first, at most limit, and tells of each whether it has the file at p with
 // the content that is on disk now.
 func (w *Worktree) Holding(ctx context.Context, p string, limit int) ([]HeldFile, error) {
-	ids, err := w.captures(ctx, limit)
+	ids, err := w.latestCaptures(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (w *Worktree) Recent(ctx context.Context, limit int) ([]Recent, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids, err := w.captures(ctx, limit)
+	ids, err := w.latestCaptures(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -193,8 +193,8 @@ func (w *Worktree) Recent(ctx context.Context, limit int) ([]Recent, error) {
 	return list, nil
 }
 
-// captures are the ids of the latest captured checkpoints, newest first.
-func (w *Worktree) captures(ctx context.Context, limit int) ([]storage.PairID, error) {
+// latestCaptures are the ids of the latest captured checkpoints, newest first.
+func (w *Worktree) latestCaptures(ctx context.Context, limit int) ([]storage.PairID, error) {
 	named, err := w.store.Names(ctx, w.rec.Project, w.rec.ID)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func Open(ctx context.Context, host Host, dir string) (*Worktree, error) {
 // was at its place is gone, that is what the user may be looking for.
 func (p *project) noDatabase(ctx context.Context) error {
 	e := &fault.Error{Op: "open worktree", Path: p.repo.Worktree, Kind: fault.NotFound,
-		Err: errors.New("this worktree has no database of its own yet"), Hint: "run `forklift setup`"}
+		Err: errors.New("this worktree has no database of its own yet"), Hint: "Run `forklift setup`."}
 	if p.readMachine() != nil || p.machine.Project == "" || p.openStore(ctx, p.machine.Store) != nil {
 		return e
 	}

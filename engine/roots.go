@@ -56,12 +56,19 @@ func (p *project) needed(ctx context.Context) (needs, []storage.ID, error) {
 	return n, manifests, nil
 }
 
+// addHalves adds the pairs that the two halves of a worktree rest on.
+func (n needs) addHalves(sel selection, why string) {
+	data, source := sel.data(), sel.source()
+	n.add(data.Project, data.Pair, why)
+	n.add(source.Project, source.Pair, why)
+}
+
 // neededHere adds what one worktree needs, and gives the manifests of its slots.
 func (w *Worktree) neededHere(n needs) ([]storage.ID, error) {
 	sel, err := w.readSelection()
 	switch {
 	case err == nil:
-		n.add(sel.Project, sel.Pair, "the worktree "+w.rec.Name+" rests on it")
+		n.addHalves(sel, "the worktree "+w.rec.Name+" rests on it")
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fault.Wrap("read selection", w.file(selectionFile), err)
 	}
@@ -73,7 +80,7 @@ func (w *Worktree) neededHere(n needs) ([]storage.ID, error) {
 		why := "the unfinished " + j.Verb + " of the worktree " + w.rec.Name + " needs it"
 		n.add(w.rec.Project, j.Pair, why)
 		n.add(j.TargetProject, j.Target, why)
-		n.add(j.Before.Project, j.Before.Pair, why)
+		n.addHalves(j.Before, why)
 	}
 	if !w.rec.TornDown {
 		last, err := w.lastMove()

@@ -79,9 +79,9 @@ func checkSeedOptions(host Host, opt SeedOptions) error {
 	}
 	for _, f := range opt.SQL {
 		if info, err := host.FS.Lstat(f); err != nil {
-			return &fault.Error{Op: "seed create", Path: f, Kind: fault.NotFound, Err: err, Hint: "name plain SQL files that can be read"}
+			return &fault.Error{Op: "seed create", Path: f, Kind: fault.NotFound, Err: err, Hint: "Name plain SQL files that can be read."}
 		} else if info.IsDir() {
-			return &fault.Error{Op: "seed create", Path: f, Kind: fault.Usage, Err: errors.New("is a directory"), Hint: "name plain SQL files"}
+			return &fault.Error{Op: "seed create", Path: f, Kind: fault.Usage, Err: errors.New("is a directory"), Hint: "Name plain SQL files."}
 		}
 	}
 	if opt.Dump != "" {

@@ -232,7 +232,7 @@ func (s *settingUp) installBirth(ctx context.Context, w *Worktree, cfg *config.F
 	if err != nil {
 		return err
 	}
-	install, err := w.stage(ctx, operation, *saved, s.birth.from.Source)
+	install, err := worktree.Stage(ctx, w.stageOptions(operation, nil, *saved, s.birth.from.Source))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"forklift/storage"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
 )
@@ -250,7 +251,7 @@ func TestAddWorktreeCutAtEveryCall(t *testing.T) {
 		w.unlink(testAdded)
 		must(t, addFromOne(w))
 		checkAdded(t, w)
-		if report, err := wt.store.Check(ctx, true); err != nil || len(report.Problems) > 0 {
+		if report, err := wt.store.Check(ctx, storage.CheckOptions{ReadData: true}); err != nil || len(report.Problems) > 0 {
 			t.Fatalf("call %d: the store has problems: %v %v", n, report.Problems, err)
 		}
 	}

@@ -47,7 +47,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"completion", "b"}, []string{"bash"}},
 		{[]string{"db", "s"}, []string{"shell", "start", "stop"}},
 		{[]string{"capture", "--disc"}, []string{"--disconnect"}},
-		{[]string{"help", "d"}, []string{"db", "diff", "doctor", "du"}},
+		{[]string{"help", "d"}, []string{"daemon", "db", "diff", "doctor", "du"}},
 	} {
 		if got := complete(t, c.args...); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.args, got, c.want)

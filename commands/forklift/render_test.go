@@ -39,7 +39,7 @@ func TestEveryResultIsRendered(t *testing.T) {
 		}
 		golden(t, "text/"+file+".txt", text)
 
-		code, out, stderr = forklift(t, append(args, "--json")...)
+		code, out, stderr = forklift(t, slices.Concat(strings.Fields(v.Name), []string{"--json"}, lineOf[v.Name])...)
 		if code != 0 || stderr != "" || !json.Valid([]byte(out)) {
 			t.Errorf("%v --json: exit code %d, stderr %q", args, code, stderr)
 		}

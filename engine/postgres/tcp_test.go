@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,7 +60,7 @@ func TestListenOnTCP(t *testing.T) {
 	}
 
 	// The port is somebody else's.
-	listener, err := net.Listen("tcp", fmt.Sprintf("%s:%d", info.Host, info.Port))
+	listener, err := net.Listen("tcp", net.JoinHostPort(info.Host, strconv.Itoa(info.Port)))
 	must(t, err)
 	err = c.Start(t.Context(), engine.SlotA)
 	if fault.KindOf(err) != fault.Busy || !strings.Contains(fault.HintOf(err), "--port") {
@@ -76,7 +77,7 @@ func TestListenOnTCP(t *testing.T) {
 
 	must(t, c.DisableTCP(context.Background()))
 	must(t, c.Start(t.Context(), engine.SlotA))
-	if conn, err := net.Dial("tcp", fmt.Sprintf("%s:%d", info.Host, info.Port)); err == nil {
+	if conn, err := net.Dial("tcp", net.JoinHostPort(info.Host, strconv.Itoa(info.Port))); err == nil {
 		_ = conn.Close()
 		t.Error("the server still listens")
 	}
