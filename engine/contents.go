@@ -122,7 +122,7 @@ func (w *Worktree) LastMove(ctx context.Context, known string) (*Move, error) {
 		return nil, err
 	}
 	m := &Move{Operation: row.Operation, Verb: row.Verb, Name: row.Name, Files: []FileChange{}}
-	if row.Operation == known {
+	if row.Operation == known || row.Part.leavesCode() {
 		return m, nil
 	}
 	before, err := w.store.Pair(ctx, w.rec.Project, row.Before)
@@ -137,6 +137,9 @@ func (w *Worktree) LastMove(ctx context.Context, known string) (*Move, error) {
 		return nil, err
 	}
 	opt := worktree.MoveOptions{Store: w.store, Saved: before.Source, Target: after.Source}
+	if row.Part == PartPaths {
+		opt.Only = unquoted(row.Paths)
+	}
 	if before.Source.Gitignored == config.Include && after.Source.Gitignored != config.Include {
 		if opt.Ignored, err = w.host.Git.Ignored(ctx, w.repo, after.Source.Paths); err != nil {
 			return nil, err
@@ -166,6 +169,9 @@ type Recent struct {
 // first, at most limit.
 func (w *Worktree) Recent(ctx context.Context, limit int) ([]Recent, error) {
 	sel, current, err := w.currentPair(ctx)
+	if err == nil && sel.Source != nil {
+		current, err = w.store.Pair(ctx, sel.Source.Project, sel.Source.Pair)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +185,7 @@ func (w *Worktree) Recent(ctx context.Context, limit int) ([]Recent, error) {
 		if err != nil {
 			return nil, err
 		}
-		r := Recent{ID: id, Name: pair.Name, Created: pair.Created, Current: id == sel.Pair}
+		r := Recent{ID: id, Name: pair.Name, Created: pair.Created, Current: id == sel.data().Pair && id == sel.source().Pair}
 		for _, err := range w.store.Diff(ctx, current.Source.Manifest, pair.Source.Manifest) {
 			if err != nil {
 				return nil, err

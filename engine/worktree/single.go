@@ -35,13 +35,14 @@ type MoveOptions struct {
 	Saved   storage.SourceState // what was there
 	Target  storage.SourceState // what a restore makes of it
 	Ignored []string            // what git ignores of the target's paths; used if Target leaves that out
+	Only    []string            // the paths that the restore was limited to; nil for all
 }
 
 // Moves lists the files and links that a restore from one state to another
 // writes or removes, in the order of the paths, at most limit, and counts all.
 // Nothing is looked at but the two manifests.
 func Moves(ctx context.Context, opt MoveOptions, limit int) ([]Change, int, error) {
-	plan, err := makePlan(ctx, opt.Store, opt.Saved, opt.Target, planOptions{ignored: opt.Ignored, lenient: true})
+	plan, err := makePlan(ctx, opt.Store, opt.Saved, opt.Target, planOptions{ignored: opt.Ignored, lenient: true, only: opt.Only})
 	if err != nil {
 		return nil, 0, fmt.Errorf("compare checkpoints: %w", err)
 	}
