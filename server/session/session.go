@@ -92,6 +92,7 @@ func (s *session) Request(ctx context.Context, method string, params json.RawMes
 		"textDocument/codeLens":         s.codeLenses,
 		"forklift/status":               s.statusRequest,
 		"forklift/checkpoints":          s.checkpoints,
+		"forklift/plan":                 s.planRequest,
 		"forklift/content":              s.content,
 	}[method]
 	if !ok {
