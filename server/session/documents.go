@@ -144,37 +144,13 @@ func (d *document) apply(change protocol.TextDocumentContentChangeEvent) {
 	case *protocol.TextDocumentContentChangeWholeDocument:
 		d.set(c.Text)
 	case *protocol.TextDocumentContentChangePartial:
-		from, okFrom := offset(d.text, c.Range.Start)
-		to, okTo := offset(d.text, c.Range.End)
-		if d.big || !okFrom || !okTo || from > to {
+		from, to := lsp.Offset(d.text, c.Range.Start), lsp.Offset(d.text, c.Range.End)
+		if d.big || from > to {
 			d.text, d.big = "", true
 			return
 		}
 		d.set(d.text[:from] + c.Text + d.text[to:])
 	}
-}
-
-// offset is the byte of a position: its character counts UTF-16 code units. A
-// position behind the end of a line is at its end.
-func offset(text string, p protocol.Position) (int, bool) {
-	at := 0
-	for range p.Line {
-		i := strings.IndexByte(text[at:], '\n')
-		if i < 0 {
-			return len(text), int(p.Line) > 0 // behind the last line: the end
-		}
-		at += i + 1
-	}
-	units := 0
-	for units < int(p.Character) && at < len(text) && text[at] != '\n' {
-		r, size := utf8.DecodeRuneInString(text[at:])
-		units++
-		if r > 0xFFFF {
-			units++
-		}
-		at += size
-	}
-	return at, true
 }
 
 // compareSoon looks whether a document differs from the disk when it has been
