@@ -55,6 +55,11 @@
 //	                      written, removed, database, in_the_way, ...}}; nothing is changed.
 //	                      `forklift.server.restore` with {plan: plan_id, yes: true} and the
 //	                      same keys does just that, or refuses
+//	forklift/file         {uri}: {worktree, path, selected, checkpoints}: whether a capture
+//	                      would save the file, and which of the latest checkpoints of this
+//	                      worktree have it, and as it is on disk ({id, name, has, same})
+//	forklift/commands     {worktree}: {commands, trusted}: what .forklift.json names for
+//	                      `forklift run` ({name, argv}), and whether it is approved
 //	forklift/didRestore   a notification: a restore, undo or redo was done, by
 //	                      whomever, and exactly these files were written or removed
 //
@@ -100,6 +105,7 @@
 // when it has been quiet for [compareAfter] it is compared with the disk, so
 // that a change that was taken back, or a buffer that was read again after a
 // restore, counts no more. The list is kept in a record of the worktree, where
-// the command line sees it too. Requests answer it with `include_unsaved`:
+// the command line sees it too, and what was told before a request is in it when
+// the request is served. Requests answer it with `include_unsaved`:
 // "disk".
 package session

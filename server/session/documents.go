@@ -32,6 +32,8 @@ type documents struct {
 	mu      sync.Mutex
 	open    map[string]*document // by URI
 	closing bool
+	// untold are the trees whose record is behind what is known here.
+	untold map[*tree]bool
 	// saving orders the writes of the record, so that the last one wins.
 	saving sync.Mutex
 }
@@ -87,6 +89,7 @@ func (s *session) didChange(_ context.Context, params json.RawMessage) error {
 	}
 	news := !d.unsaved
 	d.unsaved = true
+	s.docs.mark(d.tree, news)
 	s.docs.mu.Unlock()
 	if news {
 		go s.saveUnsaved(d.tree)
@@ -105,6 +108,7 @@ func (s *session) didSave(_ context.Context, params json.RawMessage) error {
 	news := d != nil && d.unsaved
 	if news {
 		d.unsaved = false
+		s.docs.mark(d.tree, news)
 	}
 	s.docs.mu.Unlock()
 	if news {
@@ -122,6 +126,9 @@ func (s *session) didClose(_ context.Context, params json.RawMessage) error {
 	d := s.docs.open[p.TextDocument.URI.String()]
 	delete(s.docs.open, p.TextDocument.URI.String())
 	news := d != nil && d.unsaved
+	if news {
+		s.docs.mark(d.tree, news)
+	}
 	s.docs.mu.Unlock()
 	if news {
 		go s.saveUnsaved(d.tree)
@@ -187,6 +194,7 @@ func (s *session) compare(d *document) {
 	news := d.version == version && d.unsaved != differs
 	if news {
 		d.unsaved = differs
+		s.docs.mark(d.tree, news)
 	}
 	s.docs.mu.Unlock()
 	if news {
@@ -226,6 +234,7 @@ func (s *session) saveUnsaved(t *tree) {
 	defer s.docs.saving.Unlock()
 	var paths []string
 	s.docs.mu.Lock()
+	delete(s.docs.untold, t)
 	if !s.docs.closing {
 		for _, d := range s.docs.open {
 			if d.unsaved && d.tree == t {
@@ -249,6 +258,27 @@ func (s *session) saveUnsaved(t *tree) {
 		return
 	}
 	t.refresh()
+}
+
+// mark notes that the record of a tree is behind; docs.mu is held.
+func (d *documents) mark(t *tree, behind bool) {
+	if behind && t != nil {
+		d.untold[t] = true
+	}
+}
+
+// settleUnsaved returns when the record says what the client told before: a
+// file that was saved just now does not refuse the verb that comes next.
+func (s *session) settleUnsaved(t *tree) {
+	s.docs.mu.Lock()
+	behind := s.docs.untold[t]
+	s.docs.mu.Unlock()
+	if behind {
+		s.saveUnsaved(t)
+		return
+	}
+	s.docs.saving.Lock() // one that is being written
+	defer s.docs.saving.Unlock()
 }
 
 // tellUnsaved writes the record.
