@@ -32,8 +32,8 @@ func (e realEngine) SeedList(ctx context.Context, dir string) ([]engine.SeedInfo
 	return engine.SeedList(ctx, e.host, dir)
 }
 
-func (e realEngine) SeedRemove(ctx context.Context, dir, name string) error {
-	return engine.SeedRemove(ctx, e.host, dir, name)
+func (e realEngine) SeedRemove(ctx context.Context, dir string, opt engine.SeedRemoveOptions) (*engine.SeedRemoveResult, error) {
+	return engine.SeedRemove(ctx, e.host, dir, opt)
 }
 
 // realWorktree narrows the two methods whose results are interfaces here.

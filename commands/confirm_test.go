@@ -37,7 +37,7 @@ func TestTeardownAsks(t *testing.T) {
 		if c.ask {
 			env.Confirm = answer(c.agree, &q)
 		}
-		r, err := commands.Teardown(context.Background(), env, commands.TeardownRequest{Yes: c.yes})
+		r, err := commands.Teardown(context.Background(), env, commands.TeardownRequest{PlanRequest: commands.PlanRequest{Yes: c.yes}})
 		if err != nil || r.Done != c.done || !slices.Equal(e.Calls()[1:], c.calls) {
 			t.Errorf("%s: done %v, %v, %v", c.name, r.Done, err, e.Calls())
 		}

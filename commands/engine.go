@@ -14,7 +14,7 @@ type Engine interface {
 	Open(ctx context.Context, dir string) (Worktree, error)
 	SeedCreate(ctx context.Context, dir string, opt engine.SeedOptions) (*engine.SeedInfo, error)
 	SeedList(ctx context.Context, dir string) ([]engine.SeedInfo, error)
-	SeedRemove(ctx context.Context, dir, name string) error
+	SeedRemove(ctx context.Context, dir string, opt engine.SeedRemoveOptions) (*engine.SeedRemoveResult, error)
 	Housekeeping
 	SeedRefresher
 }
@@ -34,7 +34,7 @@ type Worktree interface {
 	Undo(ctx context.Context, opt engine.WaitOptions) (*engine.RestoreResult, error)
 	Redo(ctx context.Context, opt engine.WaitOptions) (*engine.RestoreResult, error)
 	Recover(ctx context.Context, opt engine.RecoverOptions) (*engine.RecoverResult, error)
-	Teardown(ctx context.Context, yes bool) (*engine.TeardownResult, error)
+	Teardown(ctx context.Context, opt engine.TeardownOptions) (*engine.TeardownResult, error)
 
 	Status(ctx context.Context) (*engine.StatusResult, error)
 	StatusBrief(ctx context.Context) (*engine.StatusResult, error)

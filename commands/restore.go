@@ -29,8 +29,8 @@ type RestoreResult struct {
 	Plan *engine.RestorePlan `json:"plan,omitempty"` // nothing was done; the rest is empty
 }
 
-// showPlan is the value of RestoreRequest.Plan that asks for the plan.
-const showPlan = "show"
+// ShowPlan is the value of RestoreRequest.Plan that asks for the plan.
+const ShowPlan = "show"
 
 var restoreVerb = NewVerb(Verb{
 	Name: "restore", Group: GroupCheckpoints, Worktree: true, Near: []string{"checkout", "rollback", "rewind", "load"},
@@ -69,7 +69,7 @@ func Restore(ctx context.Context, env Env, req RestoreRequest) (RestoreResult, e
 		if opt.Paths, err = pathsIn(env, w, req.Paths); err != nil {
 			return result, err
 		}
-		if req.Plan == showPlan {
+		if req.Plan == ShowPlan {
 			result.Plan, err = w.PlanRestore(ctx, opt)
 			return result, err
 		}
@@ -105,9 +105,9 @@ func (r *RestoreRequest) check() error {
 		e.Err, e.Hint = errors.New("--data-only touches no files, but paths were given"), "Leave one of them out."
 	case files && (r.Verify || r.DiscardCurrent):
 		e.Err, e.Hint = errors.New("--verify and --discard-current are about the database, which is not touched"), "Leave them out."
-	case r.Plan == showPlan && r.Yes:
+	case r.Plan == ShowPlan && r.Yes:
 		e.Err, e.Hint = errors.New("--plan without an ID changes nothing, but --yes was given"), "Give --yes --plan ID to do a plan, or leave --yes out."
-	case r.Plan != "" && r.Plan != showPlan && !r.Yes:
+	case r.Plan != "" && r.Plan != ShowPlan && !r.Yes:
 		e.Err, e.Hint = errors.New("--plan ID needs --yes"), "Give --yes --plan ID to do that plan, or --plan alone to look at the present one."
 	default:
 		return nil

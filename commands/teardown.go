@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"forklift/engine"
-	"forklift/storage/progress"
 )
 
 // TeardownRequest asks to remove the worktree's database and identity.
 type TeardownRequest struct {
-	Yes bool `json:"yes,omitempty" flag:"yes" short:"y" help:"do it without a question; without a terminal it is only described unless this is given"`
+	PlanRequest
 }
 
 // TeardownResult says what was removed, or would be.
@@ -36,28 +35,15 @@ it is going to remove and asks first.`,
 // user says so; otherwise the result is only the plan, with Done false.
 func Teardown(ctx context.Context, env Env, req TeardownRequest) (TeardownResult, error) {
 	return inWorktree(ctx, env, func(w Worktree) (result TeardownResult, err error) {
-		yes := req.Yes
-		if !yes {
-			plan, err := w.Teardown(ctx, false)
-			if err != nil {
-				return result, err
-			}
-			result.TeardownResult = *plan
-			if env.Confirm == nil {
-				return result, nil
-			}
-			progress.Report(ctx, progress.Event{}) // the terminal is the question's now
-			text := fmt.Sprintf("This removes, of the worktree %s:\n\n  %s\n\n%d checkpoints stay in the store.\n",
-				plan.Worktree.Name, strings.Join(plan.Removes, "\n  "), plan.Checkpoints)
-			if yes, err = env.Confirm(ctx, Question{Text: text, Prompt: "Remove it?"}); err != nil || !yes {
-				result.Declined = err == nil
-				return result, err
-			}
+		r, declined, err := planned(ctx, env, req.PlanRequest, func(yes bool, id string) (*engine.TeardownResult, error) {
+			return w.Teardown(ctx, engine.TeardownOptions{Yes: yes, Plan: id})
+		}, func(r *engine.TeardownResult) (Question, string) {
+			return Question{Text: fmt.Sprintf("This removes, of the worktree %s:\n\n  %s\n\n%d checkpoints stay in the store.\n",
+				r.Worktree.Name, strings.Join(r.Removes, "\n  "), r.Checkpoints), Prompt: "Remove it?"}, r.Plan
+		})
+		if err != nil {
+			return result, err
 		}
-		done, err := w.Teardown(ctx, true)
-		if err == nil {
-			result.TeardownResult = *done
-		}
-		return result, err
+		return TeardownResult{*r, declined}, nil
 	})
 }

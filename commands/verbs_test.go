@@ -151,7 +151,7 @@ func TestOptionsReachTheEngine(t *testing.T) {
 		{"db start", `{}`, "start true"},
 		{"db stop", `{"disconnect":true}`, "stop {Wait:0s Disconnect:true UnsavedDisk:false NoHooks:false}"},
 		{"seed create", `{"name":"s","sql":["/a.sql"],"database":"d"}`, "seed create {Name:s Kind: SQL:[/a.sql] Database:d Dump: Source:{URL: Method:auto Preload:[]}}"},
-		{"seed remove", `{"name":"s"}`, "seed remove s"},
+		{"seed remove", `{"name":"s","yes":true}`, "seed remove s true"},
 	} {
 		e := &standin.Engine{}
 		v := commands.Lookup(c.verb)

@@ -6,14 +6,12 @@ import (
 	"strings"
 
 	"forklift/engine"
-	"forklift/storage/progress"
 )
 
 // WorktreePruneRequest asks to remove the databases of worktrees that are gone.
 type WorktreePruneRequest struct {
-	Ref  string `json:"ref,omitempty" arg:"[NAME]" complete:"orphan" help:"only this one, by name or id; without it all of this repository that are gone"`
-	Yes  bool   `json:"yes,omitempty" flag:"yes" short:"y" help:"do it without a question; without a terminal it is only described unless this is given"`
-	Plan string `json:"plan,omitempty" flag:"plan" value:"ID" help:"with --yes: only if the plan still is this one"`
+	Ref string `json:"ref,omitempty" arg:"[NAME]" complete:"orphan" help:"only this one, by name or id; without it all of this repository that are gone"`
+	PlanRequest
 }
 
 // WorktreePruneResult says what was removed, or would be.
@@ -38,29 +36,21 @@ teardown" in it.`,
 // WorktreePrune removes the databases of orphans if the request or the user
 // says so; otherwise the result is only the plan, with Done false.
 func WorktreePrune(ctx context.Context, env Env, req WorktreePruneRequest) (result WorktreePruneResult, err error) {
-	opt := engine.PruneWorktreesOptions{Ref: req.Ref, Yes: req.Yes, Plan: req.Plan}
-	r, err := env.Engine.PruneWorktrees(ctx, env.Dir, opt)
+	r, declined, err := planned(ctx, env, req.PlanRequest, func(yes bool, id string) (*engine.PruneWorktreesResult, error) {
+		return env.Engine.PruneWorktrees(ctx, env.Dir, engine.PruneWorktreesOptions{Ref: req.Ref, Yes: yes, Plan: id})
+	}, func(r *engine.PruneWorktreesResult) (Question, string) {
+		if len(r.Worktrees) == 0 {
+			return Question{}, r.Plan
+		}
+		var lines []string
+		for _, w := range r.Worktrees {
+			lines = append(lines, "the database of "+w.Name+", which was at "+w.Path)
+		}
+		return Question{Text: fmt.Sprintf("This removes:\n\n  %s\n\n%d checkpoints stay in the store.\n", strings.Join(lines, "\n  "), r.Checkpoints),
+			Prompt: "Remove it?"}, r.Plan
+	})
 	if err != nil {
 		return result, err
 	}
-	result.PruneWorktreesResult = *r
-	if r.Done || len(r.Worktrees) == 0 || env.Confirm == nil {
-		return result, nil
-	}
-	var lines []string
-	for _, w := range r.Worktrees {
-		lines = append(lines, "the database of "+w.Name+", which was at "+w.Path)
-	}
-	progress.Report(ctx, progress.Event{}) // the terminal is the question's now
-	text := fmt.Sprintf("This removes:\n\n  %s\n\n%d checkpoints stay in the store.\n", strings.Join(lines, "\n  "), r.Checkpoints)
-	yes, err := env.Confirm(ctx, Question{Text: text, Prompt: "Remove it?"})
-	if err != nil || !yes {
-		result.Declined = err == nil
-		return result, err
-	}
-	opt.Yes, opt.Plan = true, r.Plan
-	if r, err = env.Engine.PruneWorktrees(ctx, env.Dir, opt); err == nil {
-		result.PruneWorktreesResult = *r
-	}
-	return result, err
+	return WorktreePruneResult{*r, declined}, nil
 }

@@ -280,12 +280,33 @@ type Operation struct {
 	Error   string         `json:"error,omitempty"`
 }
 
+// TeardownOptions say whether a teardown is only described.
+type TeardownOptions struct {
+	Yes  bool   // do it; without it only the plan is made
+	Plan string // do only this plan; "" does whatever comes out
+}
+
 // TeardownResult says what a teardown removes, or removed.
 type TeardownResult struct {
 	Done        bool         `json:"done"` // false: only the plan
+	Plan        string       `json:"plan_id"`
 	Worktree    WorktreeInfo `json:"worktree"`
 	Removes     []string     `json:"removes"`     // in words
 	Checkpoints int          `json:"checkpoints"` // that stay in the store
+}
+
+// SeedRemoveOptions say which seed is removed, and whether that is only described.
+type SeedRemoveOptions struct {
+	Name string
+	Yes  bool   // do it; without it only the plan is made
+	Plan string // do only this plan; "" does whatever comes out
+}
+
+// SeedRemoveResult says what a removal of a seed removes, or removed.
+type SeedRemoveResult struct {
+	Done bool     `json:"done"` // false: only the plan
+	Plan string   `json:"plan_id"`
+	Seed SeedInfo `json:"seed"` // those who began with it keep what they have
 }
 
 // SeedOptions are the wishes for a new seed.

@@ -247,7 +247,7 @@ func TestWhileAJournalIsPresentOthersAreRefused(t *testing.T) {
 	_, err = wt.StartDatabase(ctx, false)
 	wantKind(t, err, fault.Interrupted)
 	wantKind(t, restoreOne(wt), fault.Interrupted)
-	_, err = wt.Teardown(ctx, true)
+	_, err = wt.Teardown(ctx, TeardownOptions{Yes: true})
 	wantKind(t, err, fault.Interrupted)
 	if _, err := wt.Recover(ctx, RecoverOptions{}); err != nil {
 		t.Fatal(err)
@@ -382,7 +382,8 @@ func TestSeedsInUseAreKept(t *testing.T) {
 	wantKind(t, err, fault.NotFound)
 	_, err = Setup(ctx, w.host(), testRepo, SetupOptions{Seed: "base"})
 	must(t, err)
-	wantKind(t, SeedRemove(ctx, w.host(), testRepo, "base"), fault.Busy)
+	_, err = SeedRemove(ctx, w.host(), testRepo, SeedRemoveOptions{Name: "base", Yes: true})
+	wantKind(t, err, fault.Busy)
 	wt := w.open()
 	_, err = wt.Capture(ctx, CaptureOptions{Name: "one"})
 	must(t, err)
@@ -391,7 +392,13 @@ func TestSeedsInUseAreKept(t *testing.T) {
 	if len(list) != 1 || list[0].Name != "base" || !slices.Equal(list[0].UsedBy, []string{"repo"}) {
 		t.Fatalf("seeds are %+v, want base, used by repo", list)
 	}
-	must(t, SeedRemove(ctx, w.host(), testRepo, "base"))
+	shown, err := SeedRemove(ctx, w.host(), testRepo, SeedRemoveOptions{Name: "base"})
+	if err != nil || shown.Done || shown.Seed.Name != "base" {
+		t.Fatalf("the plan: %+v %v", shown, err)
+	}
+	_, err = SeedRemove(ctx, w.host(), testRepo, SeedRemoveOptions{Name: "base", Yes: true, Plan: "000000000000"})
+	wantKind(t, err, fault.Usage)
+	must(t, second(SeedRemove(ctx, w.host(), testRepo, SeedRemoveOptions{Name: "base", Yes: true, Plan: shown.Plan})))
 	must(t, restoreOne(wt))
 }
 

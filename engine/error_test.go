@@ -128,7 +128,7 @@ func TestTeardownCutAtEveryCall(t *testing.T) {
 		wt := w.open()
 		before := w.state(wt)
 		w.fs.CutAt(n)
-		if _, err := wt.Teardown(ctx, true); err == nil {
+		if _, err := wt.Teardown(ctx, TeardownOptions{Yes: true}); err == nil {
 			t.Logf("%d power cuts in teardown", n-1)
 			return
 		}
@@ -179,7 +179,7 @@ func TestSetupAgainCutAtEveryCall(t *testing.T) {
 	start := newWorld(t)
 	wt := history(start)
 	must(t, restoreOne(wt)) // what undo would find
-	_, err := wt.Teardown(ctx, true)
+	_, err := wt.Teardown(ctx, TeardownOptions{Yes: true})
 	must(t, err)
 	for n := 1; ; n++ {
 		w := start.copy()
@@ -209,7 +209,7 @@ func TestSetupAgainCutAtEveryCall(t *testing.T) {
 func TestFailedSetupAgain(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
-	_, err := history(w).Teardown(ctx, true)
+	_, err := history(w).Teardown(ctx, TeardownOptions{Yes: true})
 	must(t, err)
 	w.fs.SetSpace(vfs.Space{FreeBytes: 1 << 20, TotalBytes: 1 << 30})
 	_, err = Setup(ctx, w.host(), testRepo, SetupOptions{Yes: true})

@@ -38,7 +38,7 @@ type ForgetRow struct {
 
 // ForgetResult is a plan, or what was done.
 type ForgetResult struct {
-	Plan      string      `json:"plan"` // its id
+	Plan      string      `json:"plan_id"` // its id
 	Forget    []ForgetRow `json:"forget"`
 	Keep      []ForgetRow `json:"keep"`       // what the policy was asked about and leaves
 	FreeBytes int64       `json:"free_bytes"` // about what a prune can free then

@@ -19,7 +19,7 @@ type PruneOptions struct {
 
 // PruneResult is a plan, or what was done.
 type PruneResult struct {
-	Plan        string            `json:"plan"`        // its id
+	Plan        string            `json:"plan_id"`     // its id
 	Safety      []ForgetRow       `json:"safety"`      // safety checkpoints that have had their time
 	Unfinished  int               `json:"unfinished"`  // records of captures that never ended
 	Remove      int               `json:"remove"`      // packs of which nothing is needed

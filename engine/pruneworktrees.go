@@ -22,7 +22,7 @@ type PruneWorktreesOptions struct {
 // PruneWorktreesResult says what is removed, or was.
 type PruneWorktreesResult struct {
 	Done        bool          `json:"done"` // false: only the plan
-	Plan        string        `json:"plan"`
+	Plan        string        `json:"plan_id"`
 	Worktrees   []WorktreeRow `json:"worktrees"`
 	Bytes       int64         `json:"bytes"`       // of their databases
 	Checkpoints int           `json:"checkpoints"` // that stay in the store

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"forklift/engine/plan"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -282,28 +283,49 @@ func seedInfo(p *storage.Pair) SeedInfo {
 	return info
 }
 
-// SeedRemove removes a seed's name. It refuses while a worktree rests on it.
-func SeedRemove(ctx context.Context, host Host, dir, name string) error {
+const verbSeedRemove = "seed remove"
+
+// SeedRemove removes a seed, durably, or without Yes tells what it would
+// remove. It refuses while a worktree rests on the seed, and when the seed is
+// not the one of the plan that was shown.
+func SeedRemove(ctx context.Context, host Host, dir string, opt SeedRemoveOptions) (*SeedRemoveResult, error) {
 	p, err := seeds(ctx, host, dir, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = p.store.Close() }()
-	pair, err := p.findSeed(ctx, name)
+	unlock, err := p.lockSetup(ctx, verbSeedRemove) // a setup may be about to rest on it
 	if err != nil {
-		return err
+		return nil, err
 	}
-	users, err := p.restingOn(pair.ID)
+	defer unlock()
+	pair, err := p.findSeed(ctx, opt.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	e := &fault.Error{Op: "seed remove", Path: name, Kind: fault.Busy, Err: errors.New("worktrees rest on this seed"), Items: users,
-		Hint: "Capture a checkpoint in each of them first, or tear them down."}
-	if len(e.Items) > 0 {
-		return e
+	resting, err := p.restingOn(pair.ID)
+	if err != nil {
+		return nil, err
 	}
-	if err := p.store.RemoveName(ctx, "", "", storage.Seed, name); err != nil {
-		return err
+	if len(resting) > 0 {
+		return nil, &fault.Error{Op: verbSeedRemove, Path: opt.Name, Kind: fault.Busy, Err: errors.New("worktrees rest on this seed"), Items: resting,
+			Hint: "Capture a checkpoint in each of them first, or tear them down."}
 	}
-	return p.store.DeletePair(ctx, "", pair.ID)
+	users, err := p.seedUsers()
+	if err != nil {
+		return nil, err
+	}
+	res := &SeedRemoveResult{Seed: seedInfo(pair), Plan: plan.ID([]string{verbSeedRemove, opt.Name, string(pair.ID)})}
+	res.Seed.UsedBy = users[opt.Name]
+	if err := plan.Check(verbSeedRemove, opt.Plan, res.Plan); err != nil || !opt.Yes {
+		return res, err
+	}
+	if err := p.store.RemoveName(ctx, "", "", storage.Seed, opt.Name); err != nil {
+		return nil, err
+	}
+	if err := p.store.DeletePair(ctx, "", pair.ID); err != nil {
+		return nil, err
+	}
+	res.Done = true
+	return res, nil
 }

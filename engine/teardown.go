@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 
+	"forklift/engine/plan"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -14,9 +15,40 @@ import (
 const verbTeardown = "teardown"
 
 // Teardown takes the worktree's database away: its server is stopped, its
-// files and records are removed. Source files and checkpoints stay. Without
-// yes it only tells what it would do.
-func (w *Worktree) Teardown(ctx context.Context, yes bool) (*TeardownResult, error) {
+// files and records are removed, durably. Source files and checkpoints stay.
+// Without Yes it only tells what it would do; with a plan's id it refuses when
+// the worktree rests on another checkpoint than when that was shown.
+func (w *Worktree) Teardown(ctx context.Context, opt TeardownOptions) (*TeardownResult, error) {
+	if !opt.Yes {
+		return w.planTeardown(ctx, opt)
+	}
+	unlock, err := w.lockOperation(ctx, verbTeardown, enterWait)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	res, err := w.planTeardown(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.mayTearDown(ctx); err != nil {
+		return nil, err
+	}
+	unlockServer, err := w.lockServer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlockServer()
+	if err := w.tearDown(ctx); err != nil {
+		return nil, err
+	}
+	res.Done = true
+	return res, nil
+}
+
+// planTeardown tells what a teardown would remove now, and refuses when that
+// is not the plan that was shown.
+func (w *Worktree) planTeardown(ctx context.Context, opt TeardownOptions) (*TeardownResult, error) {
 	names, err := w.store.Names(ctx, w.rec.Project, w.rec.ID)
 	if err != nil {
 		return nil, err
@@ -32,27 +64,12 @@ func (w *Worktree) Teardown(ctx context.Context, yes bool) (*TeardownResult, err
 		"its server, if it runs",
 		"this worktree's link " + path.Join(w.rec.GitDir, linkFile),
 	}
-	if !yes {
-		return res, nil
-	}
-	unlock, err := w.lockOperation(ctx, verbTeardown, enterWait)
+	current, err := w.readSelection()
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
-	if err := w.mayTearDown(ctx); err != nil {
-		return nil, err
-	}
-	unlockServer, err := w.lockServer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlockServer()
-	if err := w.tearDown(ctx); err != nil {
-		return nil, err
-	}
-	res.Done = true
-	return res, nil
+	res.Plan = plan.ID([]string{verbTeardown, w.rec.ID, w.rec.Branch, string(current.Operation)})
+	return res, plan.Check(verbTeardown, opt.Plan, res.Plan)
 }
 
 func (w *Worktree) mayTearDown(ctx context.Context) error {

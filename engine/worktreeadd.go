@@ -203,7 +203,7 @@ func (p *project) takeBackAdd(ctx context.Context, repo Repo, branch string, cau
 		// Set up whole: only what followed has failed.
 		w, err := Open(ctx, p.host, repo.Worktree)
 		if err == nil {
-			_, err = w.Teardown(ctx, true)
+			_, err = w.Teardown(ctx, TeardownOptions{Yes: true})
 			_ = w.Close()
 		}
 		if err != nil {

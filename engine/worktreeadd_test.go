@@ -109,7 +109,7 @@ func TestAddWorktreeFromASeed(t *testing.T) {
 			t.Errorf("added %+v with %s", res, w.contents(testAdded))
 		}
 		wt := w.openAt(testAdded)
-		_, err = wt.Teardown(ctx, true)
+		_, err = wt.Teardown(ctx, TeardownOptions{Yes: true})
 		must(t, err)
 		w.unlink(testAdded)
 	}

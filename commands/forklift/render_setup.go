@@ -76,7 +76,7 @@ func renderTeardown(p *printer, r *commands.TeardownResult) {
 		p.line("forklift setup in this one makes them its own again")
 	}
 	if !r.Done {
-		p.line("To do it: forklift teardown --yes")
+		p.line("To do exactly this: forklift teardown --yes --plan %s", r.Plan)
 	}
 }
 
@@ -123,7 +123,21 @@ func renderSeeds(p *printer, r *commands.SeedListResult) {
 }
 
 func renderSeedRemove(p *printer, r *commands.SeedRemoveResult) {
-	p.line("The seed %s is removed.", p.name(r.Name))
+	switch {
+	case r.Declined:
+		p.line("Nothing was removed.")
+		return
+	case r.Done:
+		p.line("The seed %s is removed.", p.name(r.Seed.Name))
+	default:
+		p.line("Nothing was removed. This would remove the seed %s: %s.", p.name(r.Seed.Name), formatBytes(r.Seed.LogicalBytes))
+	}
+	if len(r.Seed.UsedBy) > 0 {
+		p.line("Worktrees that began with it keep what they have: %s.", plain(strings.Join(r.Seed.UsedBy, ", ")))
+	}
+	if !r.Done {
+		p.line("To do exactly this: forklift seed remove %s --yes --plan %s", plain(r.Seed.Name), r.Plan)
+	}
 }
 
 func renderInstallations(p *printer, r *commands.PostgresListResult) {

@@ -84,6 +84,9 @@ func (s *session) runVerb(ctx context.Context, v *commands.Verb, at place, reque
 		p := s.progress(v, token, cancel)
 		env.Progress = p
 		defer func() { p.end(err) }()
+		if at.tree != nil {
+			s.settleUnsaved(at.tree)
+		}
 	}
 	var result any
 	result, err = v.Run(ctx, env, request)

@@ -50,6 +50,16 @@
 //	forklift/checkpoints  {worktree, all, project, limit, after}: rows of
 //	                      `forklift list`, newest first, and `next` for the page behind
 //	forklift/content      {uri}: as workspace/textDocumentContent, {text}
+//	forklift/plan         {worktree, ref, paths, code_only, data_only}: exactly what
+//	                      `forklift restore REF --plan --json` prints, {plan: {plan_id, files,
+//	                      written, removed, database, in_the_way, ...}}; nothing is changed.
+//	                      `forklift.server.restore` with {plan: plan_id, yes: true} and the
+//	                      same keys does just that, or refuses
+//	forklift/file         {uri}: {worktree, path, selected, checkpoints}: whether a capture
+//	                      would save the file, and which of the latest checkpoints of this
+//	                      worktree have it, and as it is on disk ({id, name, has, same})
+//	forklift/commands     {worktree}: {commands, trusted}: what .forklift.json names for
+//	                      `forklift run` ({name, argv}), and whether it is approved
 //	forklift/didRestore   a notification: a restore, undo or redo was done, by
 //	                      whomever, and exactly these files were written or removed
 //
@@ -62,12 +72,40 @@
 // editors encode a query as they like ("checkpoint%3DREF"), it is decoded as a
 // whole before it is cut at the first "=".
 //
+// # Code actions
+//
+// On any file of a tracked worktree, with one command of a verb each:
+//
+//	source.forklift.capture      capture
+//	source.forklift.restore      one per latest checkpoint
+//	source.forklift.undo         undo of the last restore
+//	source.forklift.restoreFile  only this file, as it was at a checkpoint
+//	                             that has it otherwise than it is now
+//	quickfix                     recover, and only that, when interrupted; on
+//	                             .forklift.json also what mends its diagnostics (an
+//	                             edit), and "trust this configuration" (a command)
+//
+// # The configuration file
+//
+// An open .forklift.json at the top of a worktree has, by its text as it is
+// typed: textDocument/publishDiagnostics with the document's version, a range for
+// each problem, source "forklift" and a code of package configls (such as
+// "unknown-key", "missing-path", "untrusted"); textDocument/hover with what a key
+// means; textDocument/completion of keys, values and paths. A file that is
+// closed keeps what its text on disk has. Diagnostics are an error where Forklift refuses
+// the file, and a warning where something would not work as it seems.
+//
+// Further diagnostics: "interrupted" at .forklift.json and at every open file
+// of the worktree; "dotenv" at the lines of .env and its like that point the
+// worktree's variable to another database, whether such a file is open or not.
+//
 // # Unsaved buffers
 //
 // The texts of open files are followed. A change makes a file unsaved at once;
 // when it has been quiet for [compareAfter] it is compared with the disk, so
 // that a change that was taken back, or a buffer that was read again after a
 // restore, counts no more. The list is kept in a record of the worktree, where
-// the command line sees it too. Requests answer it with `include_unsaved`:
+// the command line sees it too, and what was told before a request is in it when
+// the request is served. Requests answer it with `include_unsaved`:
 // "disk".
 package session

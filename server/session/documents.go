@@ -32,6 +32,8 @@ type documents struct {
 	mu      sync.Mutex
 	open    map[string]*document // by URI
 	closing bool
+	// untold are the trees whose record is behind what is known here.
+	untold map[*tree]bool
 	// saving orders the writes of the record, so that the last one wins.
 	saving sync.Mutex
 }
@@ -87,6 +89,7 @@ func (s *session) didChange(_ context.Context, params json.RawMessage) error {
 	}
 	news := !d.unsaved
 	d.unsaved = true
+	s.docs.mark(d.tree, news)
 	s.docs.mu.Unlock()
 	if news {
 		go s.saveUnsaved(d.tree)
@@ -105,6 +108,7 @@ func (s *session) didSave(_ context.Context, params json.RawMessage) error {
 	news := d != nil && d.unsaved
 	if news {
 		d.unsaved = false
+		s.docs.mark(d.tree, news)
 	}
 	s.docs.mu.Unlock()
 	if news {
@@ -122,6 +126,9 @@ func (s *session) didClose(_ context.Context, params json.RawMessage) error {
 	d := s.docs.open[p.TextDocument.URI.String()]
 	delete(s.docs.open, p.TextDocument.URI.String())
 	news := d != nil && d.unsaved
+	if news {
+		s.docs.mark(d.tree, news)
+	}
 	s.docs.mu.Unlock()
 	if news {
 		go s.saveUnsaved(d.tree)
@@ -144,37 +151,13 @@ func (d *document) apply(change protocol.TextDocumentContentChangeEvent) {
 	case *protocol.TextDocumentContentChangeWholeDocument:
 		d.set(c.Text)
 	case *protocol.TextDocumentContentChangePartial:
-		from, okFrom := offset(d.text, c.Range.Start)
-		to, okTo := offset(d.text, c.Range.End)
-		if d.big || !okFrom || !okTo || from > to {
+		from, to := lsp.Offset(d.text, c.Range.Start), lsp.Offset(d.text, c.Range.End)
+		if d.big || from > to {
 			d.text, d.big = "", true
 			return
 		}
 		d.set(d.text[:from] + c.Text + d.text[to:])
 	}
-}
-
-// offset is the byte of a position: its character counts UTF-16 code units. A
-// position behind the end of a line is at its end.
-func offset(text string, p protocol.Position) (int, bool) {
-	at := 0
-	for range p.Line {
-		i := strings.IndexByte(text[at:], '\n')
-		if i < 0 {
-			return len(text), int(p.Line) > 0 // behind the last line: the end
-		}
-		at += i + 1
-	}
-	units := 0
-	for units < int(p.Character) && at < len(text) && text[at] != '\n' {
-		r, size := utf8.DecodeRuneInString(text[at:])
-		units++
-		if r > 0xFFFF {
-			units++
-		}
-		at += size
-	}
-	return at, true
 }
 
 // compareSoon looks whether a document differs from the disk when it has been
@@ -211,6 +194,7 @@ func (s *session) compare(d *document) {
 	news := d.version == version && d.unsaved != differs
 	if news {
 		d.unsaved = differs
+		s.docs.mark(d.tree, news)
 	}
 	s.docs.mu.Unlock()
 	if news {
@@ -250,6 +234,7 @@ func (s *session) saveUnsaved(t *tree) {
 	defer s.docs.saving.Unlock()
 	var paths []string
 	s.docs.mu.Lock()
+	delete(s.docs.untold, t)
 	if !s.docs.closing {
 		for _, d := range s.docs.open {
 			if d.unsaved && d.tree == t {
@@ -273,6 +258,27 @@ func (s *session) saveUnsaved(t *tree) {
 		return
 	}
 	t.refresh()
+}
+
+// mark notes that the record of a tree is behind; docs.mu is held.
+func (d *documents) mark(t *tree, behind bool) {
+	if behind && t != nil {
+		d.untold[t] = true
+	}
+}
+
+// settleUnsaved returns when the record says what the client told before: a
+// file that was saved just now does not refuse the verb that comes next.
+func (s *session) settleUnsaved(t *tree) {
+	s.docs.mu.Lock()
+	behind := s.docs.untold[t]
+	s.docs.mu.Unlock()
+	if behind {
+		s.saveUnsaved(t)
+		return
+	}
+	s.docs.saving.Lock() // one that is being written
+	defer s.docs.saving.Unlock()
 }
 
 // tellUnsaved writes the record.

@@ -41,7 +41,7 @@ type client struct {
 }
 
 func newSession(h *Hub, peer Peer, number int) *session {
-	return &session{hub: h, peer: peer, id: fmt.Sprintf("%d-%d", os.Getpid(), number), running: map[string]context.CancelFunc{}, told: map[string]bool{}, docs: documents{open: map[string]*document{}}}
+	return &session{hub: h, peer: peer, id: fmt.Sprintf("%d-%d", os.Getpid(), number), running: map[string]context.CancelFunc{}, told: map[string]bool{}, docs: documents{open: map[string]*document{}, untold: map[*tree]bool{}}}
 }
 
 // Initialize answers with what this server can do and attaches the folders.
@@ -92,7 +92,10 @@ func (s *session) Request(ctx context.Context, method string, params json.RawMes
 		"textDocument/codeLens":         s.codeLenses,
 		"forklift/status":               s.statusRequest,
 		"forklift/checkpoints":          s.checkpoints,
+		"forklift/plan":                 s.planRequest,
 		"forklift/content":              s.content,
+		"forklift/file":                 s.file,
+		"forklift/commands":             s.commandsRequest,
 	}[method]
 	if !ok {
 		return nil, lsp.ErrMethodNotFound

@@ -47,3 +47,38 @@ func (s *session) envAt(dir string) (commands.Env, error) {
 	env.Dir, env.Environ = dir, s.peer.Environ
 	return env, nil
 }
+
+// planParams ask what a restore would do.
+type planParams struct {
+	worktreeParams
+	Ref      string   `json:"ref"`
+	Paths    []string `json:"paths"` // from the worktree's top, or absolute
+	CodeOnly bool     `json:"code_only"`
+	DataOnly bool     `json:"data_only"`
+}
+
+// planRequest answers forklift/plan: what `forklift restore REF --plan` tells.
+func (s *session) planRequest(ctx context.Context, params json.RawMessage) (any, error) {
+	var p planParams
+	if err := lsp.Decode(params, &p); err != nil {
+		return nil, err
+	}
+	at, err := s.placeOf(p.Worktree, "worktree")
+	if err != nil {
+		return nil, failure(err)
+	}
+	if p.Ref == "" {
+		return nil, failure(usage("ref", "it names no checkpoint"))
+	}
+	env, err := s.envAt(at.dir)
+	if err != nil {
+		return nil, failure(err)
+	}
+	result, err := commands.Restore(ctx, env, commands.RestoreRequest{
+		Ref: p.Ref, Paths: p.Paths, CodeOnly: p.CodeOnly, DataOnly: p.DataOnly, Plan: commands.ShowPlan,
+	})
+	if err != nil {
+		return nil, failure(err)
+	}
+	return result, nil
+}

@@ -99,6 +99,30 @@ func TestCheckpointsComeInPages(t *testing.T) {
 	}
 }
 
+func TestAPlanIsWhatTheCommandLinePrints(t *testing.T) {
+	s := newStage(t)
+	e := connect(t, s.Hub)
+	e.open(s.root)
+	var got commands.RestoreResult
+	if err := json.Unmarshal(e.call("forklift/plan", map[string]any{"ref": "before", "paths": []string{"src/app.py"}}), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Plan == nil || got.Plan.PlanID != "1f0c6a2b9d3e" || len(got.Plan.Files) != 3 || got.Plan.Database == nil {
+		t.Errorf("plan %+v", got.Plan)
+	}
+	if !s.has("plan restore") {
+		t.Errorf("asked %q", s.engine.Calls())
+	}
+	for want, params := range map[string]map[string]any{
+		"names no checkpoint":       {},
+		"--code-only and --data-on": {"ref": "before", "code_only": true, "data_only": true},
+	} {
+		if m := e.reply(e.request("forklift/plan", params)); m.Error == nil || !strings.Contains(m.Error.Message, want) {
+			t.Errorf("%v: %s", params, raw(m))
+		}
+	}
+}
+
 func titles(t *testing.T, data json.RawMessage) string {
 	t.Helper()
 	var actions []struct {
@@ -248,16 +272,4 @@ func TestUnsavedBuffersAreRecorded(t *testing.T) {
 	e.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "untitled:Untitled-1", "version": 1, "languageId": "x", "text": "y"}})
 	e.notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": doc["uri"]}})
 	calls("[]", 3)
-}
-
-func TestOffsets(t *testing.T) {
-	text := "a𝄞b\nß\n"
-	for _, c := range []struct {
-		line, character uint32
-		want            int
-	}{{0, 0, 0}, {0, 1, 1}, {0, 3, 5}, {0, 4, 6}, {0, 99, 6}, {1, 0, 7}, {1, 1, 9}, {2, 0, 10}, {9, 0, 10}} {
-		if got, ok := offset(text, protocol.Position{Line: c.line, Character: c.character}); !ok || got != c.want {
-			t.Errorf("%d:%d is %d %v, want %d", c.line, c.character, got, ok, c.want)
-		}
-	}
 }

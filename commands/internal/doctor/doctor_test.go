@@ -71,6 +71,9 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 		{"server", Warning, "not stopped cleanly", "Nothing has to be done", func(f *Facts) { f.Server.State = "unclean" }},
 		{"server", Problem, "it is broken", "Mend it.", func(f *Facts) { f.ServerErr = failed }},
 		{"config", Problem, "it is broken", "Mend it.", func(f *Facts) { f.Config, f.ConfigErr = nil, failed }},
+		{"config", Problem, "line 1 is wrong; line 2 is wrong", "Mend it.", func(f *Facts) {
+			f.Config, f.ConfigErr = nil, &fault.Error{Op: "read", Err: errors.New("line 1 is wrong (and 1 more)"), Items: []string{"line 1 is wrong", "line 2 is wrong"}, Hint: "Mend it."}
+		}},
 		{"trust", Warning, "not approved", "forklift trust", func(f *Facts) { f.Config, f.Trusted = runs, false }},
 		{"trust", OK, "approved", "", func(f *Facts) { f.Config = runs }},
 		{"dotenv", Warning, ".env:2 points DATABASE_URL to the database prod on db.example.org:5432", "forklift env --format dotenv", func(f *Facts) {

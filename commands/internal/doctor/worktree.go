@@ -58,7 +58,11 @@ func configuration(f *Facts) (Verdict, string, string) {
 		return "", "", ""
 	}
 	if f.ConfigErr != nil {
-		return bad(Problem, f.ConfigErr, "Correct .forklift.json.")
+		verdict, found, do := bad(Problem, f.ConfigErr, "Correct .forklift.json.")
+		if all := fault.ItemsOf(f.ConfigErr); len(all) > 0 {
+			found = strings.Join(all, "; ")
+		}
+		return verdict, found, do
 	}
 	if f.Config == nil {
 		return "", "", ""

@@ -112,9 +112,11 @@ func (e *Engine) SeedList(context.Context, string) ([]engine.SeedInfo, error) {
 	return Seeds(), e.Err
 }
 
-// SeedRemove answers that it is gone.
-func (e *Engine) SeedRemove(_ context.Context, _, name string) error {
-	return e.call("seed remove", name)
+// SeedRemove answers that it would be gone, or is.
+func (e *Engine) SeedRemove(_ context.Context, _ string, opt engine.SeedRemoveOptions) (*engine.SeedRemoveResult, error) {
+	seed := Seeds()[0]
+	seed.Name = opt.Name
+	return &engine.SeedRemoveResult{Done: opt.Yes, Plan: "0123456789ab", Seed: seed}, e.call("seed remove", opt.Name, opt.Yes)
 }
 
 // Find answers with Installations.
@@ -170,10 +172,10 @@ func (w worktree) Recover(_ context.Context, opt engine.RecoverOptions) (*engine
 	return &engine.RecoverResult{Verb: "restore", Direction: direction, Name: "before-migration", Running: true}, w.e.call("recover", opt)
 }
 
-func (w worktree) Teardown(_ context.Context, yes bool) (*engine.TeardownResult, error) {
+func (w worktree) Teardown(_ context.Context, opt engine.TeardownOptions) (*engine.TeardownResult, error) {
 	return &engine.TeardownResult{
-		Done: yes, Worktree: w.Info(), Removes: []string{"the database branch 01jb", "the worktree's records"}, Checkpoints: 2,
-	}, w.e.call("teardown", yes)
+		Done: opt.Yes, Plan: "0123456789ab", Worktree: w.Info(), Removes: []string{"the database branch 01jb", "the worktree's records"}, Checkpoints: 2,
+	}, w.e.call("teardown", opt.Yes)
 }
 
 func (w worktree) Status(context.Context) (*engine.StatusResult, error) {
