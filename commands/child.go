@@ -133,6 +133,13 @@ func exitOf(state *os.ProcessState) (code int, signal string) {
 	return state.ExitCode(), ""
 }
 
+// LookProgram says why a program that .forklift.json names could not be
+// started in the worktree at dir with environ; nil when it could.
+func LookProgram(dir string, environ []string, program string) error {
+	_, err := child{argv: []string{program}, dir: dir, environ: environ}.lookPath()
+	return err
+}
+
 // lookPath finds the program as the child itself would: relative names start
 // at its directory, names without a slash are looked up in its PATH.
 func (c child) lookPath() (string, error) {

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"forklift/engine"
+	"forklift/engine/config"
 	"forklift/engine/gitdir"
 	"forklift/engine/postgres"
 	"forklift/storage/clock"
@@ -44,6 +45,9 @@ func Wire(env Env, actor string) (Env, error) {
 	})
 	return env, nil
 }
+
+// Kinds describes the database kinds that Wire gives to the engine.
+func Kinds() []config.Kind { return []config.Kind{postgres.Describe()} }
 
 // localPostgres is the PostgreSQL of this machine.
 type localPostgres struct {

@@ -102,12 +102,20 @@ func (w *Worktree) StartDatabase(ctx context.Context, keep bool) (*ServerInfo, e
 		return nil, err
 	}
 	defer unlock()
+	_, pinned, err := w.readPin()
+	if err != nil {
+		return nil, err
+	}
+	// The pin comes first, or the last command that leaves now stops the server.
 	if keep {
 		if err := record.Write(w.fs, w.file(pinFile), "pin", recordFormat, pin{At: w.host.Clock.Now()}); err != nil {
 			return nil, err
 		}
 	}
 	if _, err := w.startServer(ctx, w.selectedSlot); err != nil {
+		if keep && !pinned {
+			err = errors.Join(err, w.removeRecord(pinFile))
+		}
 		return nil, err
 	}
 	return w.serverInfo(ctx)

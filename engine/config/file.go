@@ -102,10 +102,15 @@ func Parse(name string, data []byte) (*File, error) {
 	if !ok {
 		return nil, p.err()
 	}
-	f := &File{Gitignored: Skip, ConnectionEnv: DefaultConnectionEnv, Content: data, Hooks: Hooks{Limit: DefaultHookLimit}}
+	f := newFile(data)
 	p.file(root, f)
 	if err := p.err(); err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// newFile is a file with the defaults.
+func newFile(data []byte) *File {
+	return &File{Gitignored: Skip, ConnectionEnv: DefaultConnectionEnv, Content: data, Hooks: Hooks{Limit: DefaultHookLimit}}
 }

@@ -24,7 +24,7 @@ func Guess(tracked []string) []string {
 	pick := func(keep func(string) bool) []string {
 		var list []string
 		for _, name := range tracked {
-			clean, problem := cleanSource(name)
+			clean, problem, _ := cleanSource(name)
 			if problem == "" && clean == name && name != Name && utf8.ValidString(name) && keep(name) {
 				list = append(list, name)
 			}

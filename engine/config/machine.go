@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 
@@ -69,25 +71,25 @@ func (m *Machine) fill(name string, data []byte, raw map[string]any) []string {
 		key, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("toml"), ",")
 		known[key] = i
 	}
-	var found []problem
+	var found []Problem
 	for key, value := range raw {
 		text := ""
 		if i, ok := known[key]; !ok {
-			text = fmt.Sprintf("unknown key %q%s", key, near(key, known))
+			text = fmt.Sprintf("unknown key %q%s", key, suggest(Near(key, slices.Collect(maps.Keys(known)))))
 		} else if key == limitsKey {
 			text = m.Limits.fill(value)
 		} else if !set(fields.Field(i), value) {
 			text = fmt.Sprintf("%s must be of type %s", key, fields.Field(i).Kind())
 		}
 		if text != "" {
-			found = append(found, problem{keyOffset(data, key), text})
+			found = append(found, Problem{Start: keyOffset(data, key), Message: text})
 		}
 	}
-	sort.Slice(found, func(i, j int) bool { return found[i].offset < found[j].offset })
+	sort.Slice(found, func(i, j int) bool { return found[i].Start < found[j].Start })
 	var items []string
 	for _, pr := range found {
-		line, column := position(data, pr.offset)
-		items = append(items, fmt.Sprintf("%s:%d:%d: %s", name, line, column, pr.text))
+		line, column := position(data, pr.Start)
+		items = append(items, fmt.Sprintf("%s:%d:%d: %s", name, line, column, pr.Message))
 	}
 	return items
 }

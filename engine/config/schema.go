@@ -13,46 +13,38 @@ import (
 const (
 	// format is the only one there is.
 	format = 1
-	// maxNameBytes limits names of commands and variables.
+	// maxNameBytes limits names of commands and variables; their patterns say
+	// the same.
 	maxNameBytes = 128
 )
 
 // file reads the whole object.
 func (p *parser) file(root *hujson.Value, f *File) {
-	found := p.fields(root, "the file", map[string]func(*hujson.Value){
-		"format":         func(v *hujson.Value) { p.format(v, f) },
-		"source":         func(v *hujson.Value) { p.source(v, f) },
-		"ignore":         func(v *hujson.Value) { p.ignore(v, f) },
-		"gitignored":     func(v *hujson.Value) { p.gitignored(v, f) },
-		"connection_env": func(v *hujson.Value) { p.connectionEnv(v, f) },
-		"commands":       func(v *hujson.Value) { p.commands(v, f) },
-		"hooks":          func(v *hujson.Value) { p.hooks(v, f) },
-		"database":       func(v *hujson.Value) { p.database(v, f) },
-		"supabase":       func(v *hujson.Value) { p.supabase(v, f) },
-	})
-	for _, key := range []string{"format", "source"} {
-		if !found[key] {
-			p.add(root.StartOffset, "the key %q is missing", key)
+	found := p.fields(root, "the file", fileKeys, false, f)
+	for _, key := range fileKeys {
+		if _, ok := root.Value.(*hujson.Object); ok && key.Required && !found[key.Name] {
+			p.addAt(root.StartOffset, root.StartOffset+1, CodeMissing, "the key %q is missing", key.Name)
 		}
 	}
 	if p.newer != nil {
 		// The other problems may be what the newer format allows.
-		p.problems = []problem{*p.newer}
+		p.problems = []Problem{*p.newer}
 	}
 }
 
 func (p *parser) format(v *hujson.Value, f *File) {
 	lit, ok := v.Value.(hujson.Literal)
 	if !ok || lit.Kind() != '0' {
-		p.add(v.StartOffset, "format must be a number, not %s", kindName(*v))
+		p.add(v, CodeType, "format must be a number, not %s", kindName(*v))
 		return
 	}
 	n, err := strconv.Atoi(string(lit))
 	switch {
 	case err != nil || n < 1:
-		p.add(v.StartOffset, "format must be %d, not %s", format, lit)
+		p.add(v, CodeValue, "format must be %d, not %s", format, lit)
 	case n > format:
-		p.newer = &problem{v.StartOffset, fmt.Sprintf("format %d was written for a newer Forklift; this one knows %d", n, format)}
+		p.newer = &Problem{Start: v.StartOffset, End: v.EndOffset, Code: CodeNewer,
+			Message: fmt.Sprintf("format %d was written for a newer Forklift; this one knows %d", n, format)}
 	}
 	f.Format = n
 }
@@ -60,16 +52,16 @@ func (p *parser) format(v *hujson.Value, f *File) {
 func (p *parser) source(v *hujson.Value, f *File) {
 	list := p.texts(v, "source")
 	if arr, ok := v.Value.(*hujson.Array); ok && len(arr.Elements) == 0 {
-		p.add(v.StartOffset, `source is empty: name what a capture saves, or ["."] for the whole worktree`)
+		p.add(v, CodeValue, `source is empty: name what a capture saves, or ["."] for the whole worktree`)
 	}
 	var paths []string
 	for _, s := range list {
-		clean, problem := cleanSource(s.text)
+		clean, problem, code := cleanSource(s.text)
 		if problem == "" {
-			problem = overlap(clean, paths)
+			problem, code = overlap(clean, paths)
 		}
 		if problem != "" {
-			p.add(s.at, "source %q: %s", s.text, problem)
+			p.add(s.at, code, "source %q: %s", s.text, problem)
 			continue
 		}
 		paths = append(paths, clean)
@@ -80,7 +72,7 @@ func (p *parser) source(v *hujson.Value, f *File) {
 func (p *parser) ignore(v *hujson.Value, f *File) {
 	for _, s := range p.texts(v, "ignore") {
 		if strings.TrimSpace(s.text) == "" || strings.ContainsAny(s.text, "\n\x00") {
-			p.add(s.at, "ignore: a pattern is one line that is not empty")
+			p.add(s.at, CodeValue, "ignore: a pattern is one line that is not empty")
 			continue
 		}
 		f.Ignore = append(f.Ignore, s.text)
@@ -90,7 +82,7 @@ func (p *parser) ignore(v *hujson.Value, f *File) {
 func (p *parser) gitignored(v *hujson.Value, f *File) {
 	s, ok := p.text(v, "gitignored")
 	if ok && s != Skip && s != Include {
-		p.add(v.StartOffset, "gitignored must be %q or %q, not %q", Skip, Include, s)
+		p.add(v, CodeValue, "gitignored must be %q or %q, not %q", Skip, Include, s)
 		return
 	}
 	if ok {
@@ -103,41 +95,21 @@ func (p *parser) connectionEnv(v *hujson.Value, f *File) {
 	if !ok {
 		return
 	}
-	if !isVariable(s) {
-		p.add(v.StartOffset, "connection_env %q is not the name of an environment variable", s)
+	if !variablePattern.MatchString(s) {
+		p.add(v, CodeValue, "connection_env %q is not the name of an environment variable", s)
 		return
 	}
 	f.ConnectionEnv = s
 }
 
-// isVariable reports a portable name of an environment variable.
-func isVariable(s string) bool {
-	for i, r := range s {
-		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return s != "" && len(s) <= maxNameBytes
-}
-
 func (p *parser) commands(v *hujson.Value, f *File) {
 	f.Commands = map[string][]string{}
-	p.members(v, "commands", func(name string, at int, value *hujson.Value) {
-		if !isCommandName(name) {
-			p.add(at, "%q cannot be the name of a command: use up to %d letters, digits and . _ - : /, not beginning with -", name, maxNameBytes)
+	p.members(v, "commands", func(name string, at, value *hujson.Value) {
+		if !commandPattern.MatchString(name) {
+			p.add(at, CodeValue, "%q cannot be the name of a command: use up to %d letters, digits and . _ - : /, not beginning with -", name, maxNameBytes)
 		}
 		f.Commands[name] = p.argv(value, "command "+strconv.Quote(name))
 	})
-}
-
-func isCommandName(s string) bool {
-	for _, r := range s {
-		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-:/", r)) {
-			return false
-		}
-	}
-	return s != "" && len(s) <= maxNameBytes && s[0] != '-'
 }
 
 // argv reads a program and its arguments.
@@ -148,13 +120,13 @@ func (p *parser) argv(v *hujson.Value, what string) []string {
 		return nil
 	}
 	if len(list) == 0 || list[0].text == "" {
-		p.add(v.StartOffset, "%s must begin with a program", what)
+		p.add(v, CodeValue, "%s must begin with a program", what)
 		return nil
 	}
 	var argv []string
 	for _, s := range list {
 		if strings.ContainsRune(s.text, 0) {
-			p.add(s.at, "%s: an argument cannot hold a NUL character", what)
+			p.add(s.at, CodeValue, "%s: an argument cannot hold a NUL character", what)
 		}
 		argv = append(argv, s.text)
 	}
@@ -162,13 +134,7 @@ func (p *parser) argv(v *hujson.Value, what string) []string {
 }
 
 func (p *parser) hooks(v *hujson.Value, f *File) {
-	p.fields(v, "hooks", map[string]func(*hujson.Value){
-		"stop":  func(v *hujson.Value) { f.Hooks.Stop = p.argv(v, "hook stop") },
-		"start": func(v *hujson.Value) { f.Hooks.Start = p.argv(v, "hook start") },
-		"timeout_seconds": func(v *hujson.Value) {
-			f.Hooks.Limit = p.seconds(v, "timeout_seconds", MaxHookLimit)
-		},
-	})
+	p.fields(v, "hooks", hookKeys, false, f)
 }
 
 // seconds reads a span of whole seconds, from one to longest.
@@ -176,27 +142,18 @@ func (p *parser) seconds(v *hujson.Value, what string, longest time.Duration) ti
 	lit, ok := v.Value.(hujson.Literal)
 	n, err := strconv.Atoi(string(lit))
 	if !ok || err != nil || n < 1 || n > int(longest/time.Second) {
-		p.add(v.StartOffset, "%s must be a number from 1 to %d", what, int(longest/time.Second))
+		p.add(v, CodeValue, "%s must be a number from 1 to %d", what, int(longest/time.Second))
 	}
 	return time.Duration(n) * time.Second
 }
 
 func (p *parser) database(v *hujson.Value, f *File) {
-	p.members(v, "database", func(name string, at int, value *hujson.Value) {
-		if name != "kind" {
-			return // the kind's own settings: it checks them
-		}
-		s, ok := p.text(value, "kind")
-		if ok && s == "" {
-			p.add(value.StartOffset, "kind is empty")
-		}
-		f.Database.Kind = s
-	})
+	p.fields(v, "database", databaseKeys, true, f) // the kind's own settings: it checks them
 	f.Database.Settings = p.raw(v)
 }
 
 func (p *parser) supabase(v *hujson.Value, f *File) {
-	p.members(v, "supabase", func(string, int, *hujson.Value) {})
+	p.members(v, "supabase", func(string, *hujson.Value, *hujson.Value) {})
 	f.Supabase = p.raw(v)
 }
 

@@ -40,53 +40,53 @@ func passedOver(r rune) bool {
 }
 
 // cleanSource gives the plain form of a source path, or says why it cannot be
-// one.
-func cleanSource(s string) (clean, problem string) {
+// one, with the problem's code.
+func cleanSource(s string) (clean, problem string, code Code) {
 	switch {
 	case s == "":
-		return "", "it is empty"
+		return "", "it is empty", CodeValue
 	case strings.ContainsRune(s, 0) || !utf8.ValidString(s):
-		return "", "it is not a path"
+		return "", "it is not a path", CodeValue
 	case strings.HasPrefix(s, `"`):
-		return "", "a path that begins with a quote cannot be a source; name the directory that it is in"
+		return "", "a path that begins with a quote cannot be a source; name the directory that it is in", CodeValue
 	case strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~/"):
-		return "", "it must be relative to the worktree"
+		return "", "it must be relative to the worktree", CodeOutside
 	}
 	for _, e := range strings.Split(s, "/") {
 		switch {
 		case e == "..":
-			return "", `it leaves the worktree ("..")`
+			return "", `it leaves the worktree ("..")`, CodeOutside
 		case Reserved(e):
-			return "", "git's own files are never saved"
+			return "", "git's own files are never saved", CodeValue
 		case len(e) > maxElementBytes:
-			return "", fmt.Sprintf("a name of more than %d bytes", maxElementBytes)
+			return "", fmt.Sprintf("a name of more than %d bytes", maxElementBytes), CodeValue
 		}
 	}
 	clean = path.Clean(s)
 	if strings.HasPrefix(clean, StagingPrefix) {
-		return "", "it is Forklift's own"
+		return "", "it is Forklift's own", CodeValue
 	}
 	if len(clean) > maxPathBytes {
-		return "", fmt.Sprintf("longer than %d bytes", maxPathBytes)
+		return "", fmt.Sprintf("longer than %d bytes", maxPathBytes), CodeValue
 	}
-	return clean, ""
+	return clean, "", ""
 }
 
-// overlap says how clean overlaps one of paths, or "". "." and the
+// overlap says how clean overlaps one of paths, or "", with the problem's code. "." and the
 // configuration file do not: "." alone leaves that file out.
-func overlap(clean string, paths []string) string {
+func overlap(clean string, paths []string) (string, Code) {
 	for _, p := range paths {
 		switch {
 		case p == clean:
-			return "it is there twice"
+			return "it is there twice", CodeTwice
 		case p == "." && clean == Name || p == Name && clean == ".":
 		case Within(clean, p):
-			return fmt.Sprintf("%q is part of it already", p)
+			return fmt.Sprintf("%q is part of it already", p), CodeOverlap
 		case Within(p, clean):
-			return fmt.Sprintf("%q is part of it", p)
+			return fmt.Sprintf("%q is part of it", p), CodeOverlap
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // Within reports that a clean path is dir or below it; everything is within
@@ -100,9 +100,9 @@ func Within(p, dir string) bool {
 func CleanSource(paths []string) ([]string, error) {
 	var out []string
 	for _, s := range paths {
-		clean, problem := cleanSource(s)
+		clean, problem, _ := cleanSource(s)
 		if problem == "" {
-			problem = overlap(clean, out)
+			problem, _ = overlap(clean, out)
 		}
 		if problem != "" {
 			return nil, &fault.Error{Op: "choose sources", Path: s, Kind: fault.Usage, Err: fmt.Errorf("source %q: %s", s, problem),

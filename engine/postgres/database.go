@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"forklift/engine"
+	"forklift/engine/config"
 	"forklift/engine/internal/process"
 	"forklift/storage/fault"
 )
@@ -34,6 +35,19 @@ type Settings struct {
 	// the seed was loaded into, else "app".
 	Database string `json:"database"`
 }
+
+// Describe tells what .forklift.json can say about this kind.
+func Describe() config.Kind {
+	return config.Kind{
+		Name: kindName, Doc: "A PostgreSQL server of the worktree's own.",
+		Keys: []config.Key{{Name: databaseKey, Type: config.Text, Default: `"` + defaultDatabase + `"`,
+			Doc: "The name of the database that clients are sent to. Without it that is the one the seed was loaded into, else `" + defaultDatabase + "`."}},
+		Check: func(settings json.RawMessage) error { return new(Settings).parse(settings) },
+	}
+}
+
+// databaseKey is the key of Settings.Database.
+const databaseKey = "database"
 
 // cluster is the engine's Database for one branch.
 type cluster struct {

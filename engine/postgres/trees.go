@@ -36,6 +36,9 @@ func (c *cluster) Trees(ctx context.Context, slot engine.Slot, hot bool) ([]engi
 	if err := refuseOutside(root, dir); err != nil {
 		return nil, err
 	}
+	if err := c.refuseOther(ctx, slot, hot); err != nil {
+		return nil, err
+	}
 	plan := &treePlan{empty: slices.Clone(emptied)}
 	plan.empty = append(plan.empty, logDirs(root)...)
 	rules := storage.Rules{Unit: storage.Pages, Moving: hot}
@@ -52,6 +55,28 @@ func (c *cluster) Trees(ctx context.Context, slot engine.Slot, hot bool) ([]engi
 	}
 	rules.Filter = plan.filter
 	return []engine.DatabaseTree{{Name: treeName, Dir: dir, Rules: rules}}, nil
+}
+
+// refuseOther refuses files that are not of one version, and before a running
+// server is stopped, one that could not be started again here.
+func (c *cluster) refuseOther(ctx context.Context, slot engine.Slot, hot bool) error {
+	control, err := c.control(slot)
+	if err != nil {
+		return err
+	}
+	major, err := c.slotMajor(slot)
+	if err != nil {
+		return err
+	}
+	if !control.Of(major) {
+		return &fault.Error{Op: "read database", Path: c.slotDir(slot), Kind: fault.Unsupported,
+			Err:  fmt.Errorf("PG_VERSION says PostgreSQL %d, the control file is not of that version", major),
+			Hint: "No PostgreSQL can use the files as they are; put the right PG_VERSION back."}
+	}
+	if hot {
+		_, err = c.installed(ctx, major)
+	}
+	return err
 }
 
 // Place is the data directory of a slot: the one tree of a cluster.
@@ -94,16 +119,16 @@ func (c *cluster) atRest(slot engine.Slot) (engine.Status, error) {
 
 // refuseOutside refuses a cluster of which a part is elsewhere.
 func refuseOutside(root vfs.Root, dir string) error {
-	bad := func(what string, items []string) error {
-		return &fault.Error{Op: "read database", Path: dir, Kind: fault.Unsupported, Err: errors.New(what), Items: items,
-			Hint: "Move it into the data directory; only what is inside can be captured."}
+	bad := func(what, hint string, items []string) error {
+		return &fault.Error{Op: "read database", Path: dir, Kind: fault.Unsupported, Err: errors.New(what), Items: items, Hint: hint}
 	}
 	info, err := root.Lstat("pg_wal")
 	switch {
 	case err != nil:
 		return &fault.Error{Op: "read database", Path: dir + "/pg_wal", Err: err}
 	case !info.IsDir():
-		return bad("pg_wal is not a directory inside the data directory", nil)
+		return bad("pg_wal is not a directory inside the data directory",
+			"Stop the server and move it into the data directory; only what is inside can be captured.", nil)
 	}
 	entries, err := root.ReadDir("pg_tblspc")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,7 +149,8 @@ func refuseOutside(root vfs.Root, dir string) error {
 		outside = append(outside, fmt.Sprintf("tablespace %s in %s", e.Name, target))
 	}
 	if len(outside) > 0 {
-		return bad(fmt.Sprintf("%d tablespaces are outside the data directory: %s", len(outside), strings.Join(outside, ", ")), outside)
+		return bad("not all tablespaces are inside the data directory",
+			"Only what is inside can be captured: move what is in them (ALTER TABLE ALL IN TABLESPACE … SET TABLESPACE pg_default) and drop them.", outside)
 	}
 	return nil
 }

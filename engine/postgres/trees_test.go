@@ -266,9 +266,29 @@ func TestRefusedByName(t *testing.T) {
 			must(t, c.Stop(t.Context()))
 		}
 		_, err := c.Trees(t.Context(), engine.SlotA, hot)
-		if fault.KindOf(err) != fault.Unsupported || !strings.Contains(err.Error(), space) {
+		if fault.KindOf(err) != fault.Unsupported || !strings.Contains(strings.Join(fault.ItemsOf(err), " "), space) {
 			t.Errorf("hot %v: a tablespace outside: %v", hot, err)
 		}
+	}
+}
+
+func TestAnotherVersionIsRefused(t *testing.T) {
+	c := started(t)
+	name := c.slotDir(engine.SlotA) + "/PG_VERSION"
+	check := func(hot bool) {
+		t.Helper()
+		must(t, os.WriteFile(name, []byte("16\n"), 0o600))
+		_, err := c.Trees(t.Context(), engine.SlotA, hot)
+		if fault.KindOf(err) != fault.Unsupported || !strings.Contains(err.Error(), "PG_VERSION says PostgreSQL 16") {
+			t.Errorf("hot %v: %v", hot, err)
+		}
+		must(t, os.WriteFile(name, []byte("17\n"), 0o600))
+	}
+	check(true)
+	must(t, c.Stop(t.Context()))
+	check(false)
+	if _, err := c.Trees(t.Context(), engine.SlotA, false); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"forklift/commands"
 	"forklift/engine"
+	"forklift/engine/config"
 	"forklift/server/lsp"
 
 	"go.lsp.dev/protocol"
@@ -67,6 +68,7 @@ func (s *session) didOpen(_ context.Context, params json.RawMessage) error {
 	s.docs.open[p.TextDocument.URI.String()] = d
 	s.docs.mu.Unlock()
 	s.compareSoon(d)
+	s.diagnoseSoon(d.tree)
 	return nil
 }
 
@@ -95,6 +97,9 @@ func (s *session) didChange(_ context.Context, params json.RawMessage) error {
 		go s.saveUnsaved(d.tree)
 	}
 	s.compareSoon(d)
+	if d.diagnosed() {
+		s.diagnoseSoon(d.tree)
+	}
 	return nil
 }
 
@@ -113,6 +118,9 @@ func (s *session) didSave(_ context.Context, params json.RawMessage) error {
 	s.docs.mu.Unlock()
 	if news {
 		go s.saveUnsaved(d.tree)
+	}
+	if d != nil && d.diagnosed() {
+		s.diagnoseSoon(d.tree)
 	}
 	return nil
 }
@@ -133,7 +141,16 @@ func (s *session) didClose(_ context.Context, params json.RawMessage) error {
 	if news {
 		go s.saveUnsaved(d.tree)
 	}
+	if d != nil {
+		s.diagnoseSoon(d.tree)
+	}
 	return nil
+}
+
+// diagnosed reports a document whose text has diagnostics.
+func (d *document) diagnosed() bool {
+	base := filepath.Base(d.path)
+	return base == config.Name || strings.HasPrefix(base, ".env")
 }
 
 // set takes a whole text.
@@ -151,37 +168,13 @@ func (d *document) apply(change protocol.TextDocumentContentChangeEvent) {
 	case *protocol.TextDocumentContentChangeWholeDocument:
 		d.set(c.Text)
 	case *protocol.TextDocumentContentChangePartial:
-		from, okFrom := offset(d.text, c.Range.Start)
-		to, okTo := offset(d.text, c.Range.End)
-		if d.big || !okFrom || !okTo || from > to {
+		from, to := lsp.Offset(d.text, c.Range.Start), lsp.Offset(d.text, c.Range.End)
+		if d.big || from > to {
 			d.text, d.big = "", true
 			return
 		}
 		d.set(d.text[:from] + c.Text + d.text[to:])
 	}
-}
-
-// offset is the byte of a position: its character counts UTF-16 code units. A
-// position behind the end of a line is at its end.
-func offset(text string, p protocol.Position) (int, bool) {
-	at := 0
-	for range p.Line {
-		i := strings.IndexByte(text[at:], '\n')
-		if i < 0 {
-			return len(text), int(p.Line) > 0 // behind the last line: the end
-		}
-		at += i + 1
-	}
-	units := 0
-	for units < int(p.Character) && at < len(text) && text[at] != '\n' {
-		r, size := utf8.DecodeRuneInString(text[at:])
-		units++
-		if r > 0xFFFF {
-			units++
-		}
-		at += size
-	}
-	return at, true
 }
 
 // compareSoon looks whether a document differs from the disk when it has been
@@ -223,6 +216,9 @@ func (s *session) compare(d *document) {
 	s.docs.mu.Unlock()
 	if news {
 		s.saveUnsaved(d.tree)
+		if d.diagnosed() {
+			s.diagnoseSoon(d.tree)
+		}
 	}
 }
 

@@ -273,15 +273,3 @@ func TestUnsavedBuffersAreRecorded(t *testing.T) {
 	e.notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": doc["uri"]}})
 	calls("[]", 3)
 }
-
-func TestOffsets(t *testing.T) {
-	text := "a𝄞b\nß\n"
-	for _, c := range []struct {
-		line, character uint32
-		want            int
-	}{{0, 0, 0}, {0, 1, 1}, {0, 3, 5}, {0, 4, 6}, {0, 99, 6}, {1, 0, 7}, {1, 1, 9}, {2, 0, 10}, {9, 0, 10}} {
-		if got, ok := offset(text, protocol.Position{Line: c.line, Character: c.character}); !ok || got != c.want {
-			t.Errorf("%d:%d is %d %v, want %d", c.line, c.character, got, ok, c.want)
-		}
-	}
-}

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,6 +73,11 @@ func run(m *testing.M) (int, error) {
 	}
 	shared.bin = dir
 	if _, err := harness.Build(dir, "failpoint"); err != nil {
+		return 0, err
+	}
+	// Rounds wait for processes half of the time: one more than there are cores.
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(max(2, runtime.NumCPU()+1))); err != nil {
 		return 0, err
 	}
 	return m.Run(), nil

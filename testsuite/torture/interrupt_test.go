@@ -6,38 +6,28 @@ import (
 	"testing"
 )
 
+// interruptStride: without everything, Ctrl-C is pressed at one of so many steps.
+const interruptStride = 7
+
 // TestInterruptedAtEveryStep presses Ctrl-C at every step: the verb either
 // ends with exit code 130 and has changed nothing, or with 0 and is done. It
 // needs no recover. Without everything it takes every seventh step, of the
 // verbs on a running server.
 func TestInterruptedAtEveryStep(t *testing.T) {
-	stride := 1
-	if !everything {
-		stride = 7
-	}
+	t.Parallel()
 	for _, name := range []string{"capture", "captureRunning", "restore", "restoreRunning"} {
 		s := sweeps[name]
-		if s.covered && !everything {
+		if len(s.like) > 0 && !everything {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := prepare(t)
 			before, after := p.outcome(t, s)
-			good, bad, n := 0, 0, 0
-			for n = 1; n <= maxSteps && bad < maxFailures; n += stride {
-				reached := false
-				ok := t.Run(strconv.Itoa(n), func(t *testing.T) { reached = p.interrupt(t, s, n, before, after) })
-				if !ok {
-					bad++
-					continue
-				}
-				if !reached {
-					break
-				}
-				good++
-			}
-			t.Logf("%s: Ctrl-C at %d of %d steps tried ended before or after", strings.Join(s.argv, " "), good, good+bad)
+			c := newTally("Ctrl-C during " + strings.Join(s.argv, " "))
+			c.sweep(t, func(n int) bool { return everything || n%interruptStride == 1 },
+				func(t *testing.T, n int) bool { return p.interrupt(t, s, n, before, after) })
+			c.report(t)
 		})
 	}
 }

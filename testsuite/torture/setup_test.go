@@ -8,14 +8,44 @@ import (
 	"testing"
 )
 
+// setupShards is how many worlds share the steps of setup.
+const setupShards = 2
+
 // TestSetupKilledAtEveryStep: setup has no journal. Its switch is the link in
 // the git directory; killed before or after it, the next setup ends with
 // exactly one worktree and one database.
 func TestSetupKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
+	c := newTally("setup")
+	t.Cleanup(func() { c.report(t) })
+	for shard := range setupShards {
+		t.Run("world"+strconv.Itoa(shard+1), func(t *testing.T) {
+			t.Parallel()
+			p := prepareSetup(t)
+			p.must(t, setupArgv...)
+			want := setUp{p.describe(t), p.entries(t, "worktrees"), p.entries(t, "branches")}
+			p.rest(t)
+			c.sweep(t, func(n int) bool { return n%setupShards == shard },
+				func(t *testing.T, n int) bool { return p.setupRound(t, n, want) })
+		})
+	}
+}
+
+// setupArgv is the verb of this sweep.
+var setupArgv = []string{"setup", "--yes"}
+
+// setUp is what a finished setup leaves.
+type setUp struct {
+	state               state
+	worktrees, branches int // records in the store
+}
+
+// prepareSetup makes a world that no setup has seen, but whose store and
+// template of an empty cluster are there already.
+func prepareSetup(t *testing.T) prepared {
+	t.Helper()
 	w := newWorld(t)
-	// The store and its template of an empty cluster are there already.
-	w.must(t, "setup", "--yes")
+	w.must(t, setupArgv...)
 	w.must(t, "teardown", "--yes")
 	// Without the record of what was torn down, setup is a first one.
 	records := filepath.Join(w.root, "w/home/data/forklift/worktrees")
@@ -26,42 +56,26 @@ func TestSetupKilledAtEveryStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.alone(t)
-	p := prepared{w, save(t, filepath.Join(w.root, "w"), filepath.Join(w.root, "copy"))}
-	argv := []string{"setup", "--yes"}
-	p.must(t, argv...)
-	after := p.describe(t)
-	worktrees, branches := p.entries(t, "worktrees"), p.entries(t, "branches")
-	p.rest(t)
-	good, bad, n := 0, 0, 0
-	for n = 1; n <= maxSteps && bad < maxFailures; n++ {
-		killed := false
-		ok := t.Run(strconv.Itoa(n), func(t *testing.T) {
-			p.reset(t)
-			var step string
-			killed, step = p.kill(t, n, argv...)
-			t.Log(step)
-			if r := p.forklift(t, nil, "status"); r.code != 0 && r.code != 4 {
-				t.Fatalf("status: %v", r)
-			}
-			p.must(t, argv...)
-			if d := p.describe(t).difference(after); d != "" {
-				t.Fatal(d)
-			}
-			if w, b := p.entries(t, "worktrees"), p.entries(t, "branches"); w != worktrees || b != branches {
-				t.Fatalf("%d worktrees and %d branches, want %d and %d", w, b, worktrees, branches)
-			}
-			p.rest(t)
-		})
-		if !ok {
-			bad++
-			continue
-		}
-		if !killed {
-			break
-		}
-		good++
+	return prepared{w, save(t, filepath.Join(w.root, "w"), filepath.Join(w.root, "copy"))}
+}
+
+// setupRound is one kill, and a second setup.
+func (p prepared) setupRound(t *testing.T, n int, want setUp) bool {
+	p.reset(t)
+	killed, step := p.kill(t, n, setupArgv...)
+	t.Log(step)
+	if r := p.forklift(t, nil, "status"); r.code != 0 && r.code != 4 {
+		t.Fatalf("status: %v", r)
 	}
-	t.Logf("setup: %d of %d", good, n-1)
+	p.must(t, setupArgv...)
+	if d := p.describe(t).difference(want.state); d != "" {
+		t.Fatal(d)
+	}
+	if w, b := p.entries(t, "worktrees"), p.entries(t, "branches"); w != want.worktrees || b != want.branches {
+		t.Fatalf("%d worktrees and %d branches, want %d and %d", w, b, want.worktrees, want.branches)
+	}
+	p.rest(t)
+	return killed
 }
 
 // entries counts what is in a directory of the store.

@@ -16,29 +16,33 @@ const maxSteps = 5000
 // maxFailures is how many bad rounds a sweep reports before it gives up.
 const maxFailures = 5
 
-// everything asks for all sweeps (make torture). Without it those are left out
-// whose steps others have too: a verb on a running server takes every step
-// that it takes on a stopped one.
+// everything asks for every step of every sweep (make torture).
 var everything = os.Getenv("FORKLIFT_TORTURE") == "all"
+
+// stride: without everything, a sweep that is like others takes one of so many
+// steps, and each step that those others have not.
+const stride = 8
 
 // sweep is one verb, killed at each of its steps.
 type sweep struct {
 	argv    []string
-	running bool // the server runs (pinned) when the verb begins
-	covered bool // by another sweep: only run with everything
+	running bool     // the server runs (pinned) when the verb begins
+	like    []string // the sweeps that take most of its steps, too
+	shards  int      // worlds that share the steps, side by side; 0 = one
 }
 
 // sweeps are the verbs. The world they start from: checkpoint "one", a
-// restore of it that can be undone, and then other files and rows.
+// restore of it that can be undone, and then other files and rows. A verb on
+// a running server takes every step that it takes on a stopped one.
 var sweeps = map[string]sweep{
-	"capture":        {argv: []string{"capture", "two"}, covered: true},
-	"captureRunning": {argv: []string{"capture", "two"}, running: true},
-	"restore":        {argv: []string{"restore", "one"}, covered: true},
-	"restoreRunning": {argv: []string{"restore", "one"}, running: true},
-	"undo":           {argv: []string{"undo"}},
-	"restorePath":    {argv: []string{"restore", "one", "--", "src/app.txt"}},
-	"codeOnly":       {argv: []string{"restore", "one", "--code-only"}, running: true, covered: true},
-	"dataOnly":       {argv: []string{"restore", "one", "--data-only"}, covered: true},
+	"captureRunning": {argv: []string{"capture", "two"}, running: true, shards: 2},
+	"restoreRunning": {argv: []string{"restore", "one"}, running: true, shards: 3},
+	"capture":        {argv: []string{"capture", "two"}, like: []string{"captureRunning"}},
+	"restore":        {argv: []string{"restore", "one"}, like: []string{"restoreRunning"}},
+	"undo":           {argv: []string{"undo"}, like: []string{"restoreRunning"}},
+	"restorePath":    {argv: []string{"restore", "one", "--", "src/app.txt"}, like: []string{"restoreRunning"}},
+	"codeOnly":       {argv: []string{"restore", "one", "--code-only"}, running: true, like: []string{"restoreRunning"}},
+	"dataOnly":       {argv: []string{"restore", "one", "--data-only"}, like: []string{"restoreRunning"}},
 }
 
 // first and second are the contents of the database at checkpoint "one" and
@@ -79,10 +83,12 @@ func prepare(t *testing.T) prepared {
 	return prepared{w, save(t, filepath.Join(w.root, "w"), filepath.Join(w.root, "copy"))}
 }
 
-// rest stops the server and waits until nothing of the world runs.
+// rest stops the server, if it runs, and waits until nothing of the world runs.
 func (w *world) rest(t *testing.T) {
 	t.Helper()
-	w.must(t, "db", "stop")
+	if left, err := harness.Leftovers(w.root); err != nil || len(left) > 0 {
+		w.must(t, "db", "stop")
+	}
 	w.alone(t)
 }
 
@@ -201,28 +207,21 @@ func (p prepared) begin(t *testing.T, s sweep) {
 }
 
 func TestKilledAtEveryStep(t *testing.T) {
+	t.Parallel()
 	for name, s := range sweeps {
-		if s.covered && !everything {
-			continue
-		}
+		tally := newTally(strings.Join(s.argv, " "))
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := prepare(t)
-			before, after := p.outcome(t, s)
-			good, bad, n := 0, 0, 0
-			for n = 1; n <= maxSteps && bad < maxFailures; n++ {
-				killed := false
-				ok := t.Run(strconv.Itoa(n), func(t *testing.T) { killed = p.round(t, s, n, before, after) })
-				if !ok {
-					bad++
-					continue
-				}
-				if !killed {
-					break
-				}
-				good++
+			for shard := range max(s.shards, 1) {
+				t.Run("world"+strconv.Itoa(shard+1), func(t *testing.T) {
+					t.Parallel()
+					p := prepare(t)
+					before, after := p.outcome(t, s)
+					wanted := p.wanted(t, s)
+					tally.sweep(t, func(n int) bool { return n%max(s.shards, 1) == shard && wanted(n) },
+						func(t *testing.T, n int) bool { return p.round(t, s, n, before, after) })
+				})
 			}
-			t.Logf("%s: %d of %d", strings.Join(s.argv, " "), good, n-1)
+			t.Cleanup(func() { tally.report(t) })
 		})
 	}
 }

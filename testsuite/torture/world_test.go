@@ -56,10 +56,6 @@ func (s *saved) reset(t *testing.T) {
 	}
 }
 
-// forget makes the next reset write everything again: another copy was put
-// back meanwhile.
-func (s *saved) forget() { s.known = map[string]stamp{} }
-
 // prune removes what live has and copy has not, or has as another type.
 func (s *saved) prune(t *testing.T) {
 	t.Helper()

@@ -206,6 +206,17 @@ func (f *File) check() error {
 // nobody runs it.
 func (f *File) Clean() bool { return f.State == ShutDown }
 
+// Of reports whether PostgreSQL of that major version writes such files.
+func (f *File) Of(major int) bool {
+	switch f.ControlVersion {
+	case version13:
+		return major >= 13 && major <= 16
+	case version17:
+		return major == 17
+	}
+	return major >= 18
+}
+
 func corrupt(err error) error {
 	return &fault.Error{Op: "read control file", Path: Name, Kind: fault.Corrupt, Err: err}
 }

@@ -45,6 +45,11 @@ func TestParse(t *testing.T) {
 		if *got != want || !got.Clean() {
 			t.Errorf("version %d:\n got %+v\nwant %+v", major, *got, want)
 		}
+		for other := 16; other <= 18; other++ {
+			if got.Of(other) != (other == major) {
+				t.Errorf("version %d: of version %d: %v", major, other, got.Of(other))
+			}
+		}
 	}
 }
 
