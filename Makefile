@@ -7,16 +7,20 @@ TIMEOUT ?= 75m
 # More flags for go test, such as TESTFLAGS=-v.
 TESTFLAGS ?=
 
-.PHONY: help build test scripts torture fuzz bench lint demo clean
+.PHONY: help build test test-editors scripts torture fuzz bench lint demo clean
 
 help: ## print the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## bin/forklift
 	$(GO) build -o bin/forklift ./commands/forklift
 
 test: lint ## everything: unit tests, policy, scripts with real servers, the torture sweep
 	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) ./...
+	$(MAKE) test-editors
+
+test-editors: ## the stories in real editors; they install what they need into .cache
+	for test in editors/nvim/test/run.sh editors/vscode/test/run.sh; do [ ! -x $$test ] || GO="$(GO)" $$test || exit 1; done
 
 lint: ## go vet for this system, for macOS and for the torture build; the policy tests
 	$(GO) vet ./...
