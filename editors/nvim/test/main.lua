@@ -4,7 +4,7 @@ vim.opt.runtimepath:append(os.getenv('FORKLIFT_PLUGINS') .. '/mini.test')
 package.path = here .. '/?.lua;' .. package.path
 
 local test = require('mini.test')
-local filter = os.getenv('FORKLIFT_FILTER') or ''
+local filters = vim.split(os.getenv('FORKLIFT_FILTER') or '', '|', { trimempty = true })
 
 local reporter = { began = {} }
 function reporter.start(cases)
@@ -47,7 +47,8 @@ test.setup({
       return vim.fn.globpath(here, 'test_*.lua', true, true)
     end,
     filter_cases = function(case)
-      return filter == '' or table.concat(case.desc, ' '):find(filter) ~= nil
+      local name = table.concat(case.desc, ' ')
+      return #filters == 0 or vim.iter(filters):any(function(f) return name:find(f) ~= nil end)
     end,
   },
   execute = { reporter = reporter },
@@ -55,5 +56,10 @@ test.setup({
 })
 
 vim.schedule(function()
-  test.run()
+  local cases = test.collect()
+  if #cases == 0 then
+    io.stdout:write('no story has such a name\n')
+    vim.cmd('cquit 1')
+  end
+  test.execute(cases)
 end)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh [FILTER]: checks the plugin's Lua, and runs its stories in real Neovims
+# run.sh [PATTERN...]: checks the plugin's Lua, and runs its stories in real Neovims
 # with a real PostgreSQL: in the oldest version that is promised, and in the
-# newest that can be had. FILTER is a Lua pattern of the names of stories.
+# newest that can be had; with Lua patterns only the stories whose names match one.
 # FORKLIFT_UPDATE=1 writes the reference screenshots anew.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -60,7 +60,7 @@ stories() {
 	return $status
 }
 
-filter=${1:-}
+filter=$(IFS='|' && echo "$*")
 failed=0
 for version in oldest newest; do
 	if [ ! -x "$editors/$version/bin/nvim" ]; then

@@ -121,8 +121,7 @@ local function normal(screen)
   local lines = {}
   for _, cells in ipairs(screen.text) do
     local line = table.concat(cells)
-    line = line:gsub('%d+%.?%d* [KMGT]?B', '# B'):gsub('%d+ ms', '# ms'):gsub('%d+ minutes? ago', 'just now')
-    line = line:gsub('%d%d%d%d%d%d%d%d%-%d%d%d%d%d%d', 'DATE')
+    line = line:gsub('%d+%.?%d* [KMGT]?B *', '# B '):gsub('%d+ minutes? ago', 'just now'):gsub('just now *', 'just now ')
     table.insert(lines, (line:gsub('%s+$', '')))
   end
   return lines

@@ -84,9 +84,10 @@ T['health'] = function()
   local root = stage.tracked('healthy')
   local child = stage.child(root, 'src/app.txt')
   stage.shows(child, 'before')
+  stage.write(root, '.env', 'DATABASE_URL=postgres://localhost/elsewhere\n')
   child.cmd('Forklift health')
   local text = table.concat(child.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
-  for _, part in ipairs({ 'the settings are right', '/forklift: ', 'git version', 'it runs as process', 'connected for ' .. root, root .. ' is set up' }) do
+  for _, part in ipairs({ 'the settings are right', '/forklift: ', 'git version', 'it runs as process', 'connected for ' .. root, root .. ' is set up', '.env' }) do
     eq({ part, text:find(part, 1, true) ~= nil, text }, { part, true, text })
   end
   eq({ text:find('ERROR', 1, true), text }, { nil, text })
