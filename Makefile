@@ -28,7 +28,7 @@ scripts: ## the end-to-end scripts only; make scripts RUN=restore picks by name
 	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) -run 'TestScripts/$(RUN)' ./testsuite
 
 torture: ## all sweeps: kill every verb at every step, on a running and a stopped server; an hour and more
-	pg="$(PG17)" && FORKLIFT_TORTURE=all FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout 4h -v $(TESTFLAGS) ./testsuite/torture
+	pg="$(PG17)" && FORKLIFT_TORTURE=all FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout 6h -v $(TESTFLAGS) ./testsuite/torture ./testsuite/realinput
 
 fuzz: ## every fuzz target for FUZZTIME (10s) each
 	testsuite/fuzz.sh $(or $(FUZZTIME),10s)

@@ -16,5 +16,6 @@ type Observed interface {
 	Holding(ctx context.Context, p string, limit int) ([]engine.HeldFile, error)
 	Recent(ctx context.Context, limit int) ([]engine.Recent, error)
 	Selected(ctx context.Context, paths []string) (map[string]bool, error)
+	VariableFiles(ctx context.Context) map[string][]byte
 	SetUnsaved(ctx context.Context, s engine.UnsavedSession, paths []string) error
 }

@@ -1,15 +1,21 @@
 package commands
 
-import "context"
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+)
 
 // TrustRequest asks to approve what the repository's file would run.
 type TrustRequest struct {
-	Show bool `json:"show,omitempty" flag:"show" help:"only show it, approve nothing"`
+	Show bool   `json:"show,omitempty" flag:"show" help:"only show it, approve nothing"`
+	Plan string `json:"plan,omitempty" flag:"plan" value:"ID" help:"approve only what was shown with this id, which --show --json gives"`
 }
 
 // TrustResult says what was shown or approved.
 type TrustResult struct {
 	Text    string `json:"text"`    // what would run, for people
+	Plan    string `json:"plan_id"` // the same as long as the text is
 	Trusted bool   `json:"trusted"` // it is approved now
 	Changed bool   `json:"changed"` // by this request
 }
@@ -34,10 +40,16 @@ func Trust(ctx context.Context, env Env, req TrustRequest) (TrustResult, error) 
 		if result.Text, err = w.TrustText(ctx); err != nil {
 			return result, err
 		}
+		sum := sha256.Sum256([]byte(result.Text))
+		result.Plan = hex.EncodeToString(sum[:6])
 		if result.Trusted, err = w.Trusted(ctx); err != nil || result.Trusted || req.Show {
 			return result, err
 		}
-		if err := w.Trust(ctx, result.Text); err != nil {
+		shown := result.Text
+		if req.Plan != "" && req.Plan != result.Plan {
+			shown = "" // something else: the engine refuses, and says so
+		}
+		if err := w.Trust(ctx, shown); err != nil {
 			return result, err
 		}
 		result.Trusted, result.Changed = true, true

@@ -198,12 +198,24 @@ func (p *project) examineConfig(ctx context.Context, x *Examination, w *Worktree
 	if env, err := w.db.Env(ctx, x.Config.ConnectionEnv); err == nil {
 		x.Env = env
 	}
-	x.DotEnv = make(map[string][]byte)
+	x.DotEnv = p.variableFiles(x.Repo)
+}
+
+// variableFiles reads the files of variables at the top of a worktree.
+func (p *project) variableFiles(top string) map[string][]byte {
+	files := make(map[string][]byte)
 	for _, name := range dotEnvFiles {
-		if data, err := durable.ReadFile(p.fs, path.Join(x.Repo, name), maxDotEnvBytes); err == nil {
-			x.DotEnv[name] = data
+		if data, err := durable.ReadFile(p.fs, path.Join(top, name), maxDotEnvBytes); err == nil {
+			files[name] = data
 		}
 	}
+	return files
+}
+
+// VariableFiles reads the files at the top of the worktree that programs
+// commonly load variables from, by name; those that cannot be read are left out.
+func (w *Worktree) VariableFiles(context.Context) map[string][]byte {
+	return w.variableFiles(w.rec.Path)
 }
 
 // examineRecords looks at the other worktrees of the project.

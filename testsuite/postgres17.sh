@@ -10,13 +10,12 @@
 #   3. an installation of the system's package manager
 #   4. on Debian 12 and 13: Debian 13's packages, unpacked into DIRECTORY
 #
-# Way 4 needs no root and changes nothing of the system: apt-get runs with
-# lists, cache and sources of its own (the mirror and key of the system's own
-# sources, suite trixie), the packages are unpacked and not installed, and each
+# Way 4 needs no root and changes nothing of the system (see debian.sh). Each
 # program gets a three-line starter that runs it with the C library of Debian
 # 13. DIRECTORY may be moved as a whole. It appears by one rename when it is
 # complete; several runs at once wait for each other.
 set -euo pipefail
+. "$(dirname "$0")/debian.sh"
 
 recipe=1 # a new number makes every machine unpack anew
 suite=trixie
@@ -62,41 +61,11 @@ missing() {
 	done
 }
 
-# sources: an apt source list for the suite, from the first entry of the
-# system's own sources.
-sources() {
-	local file uri key
-	for file in /etc/apt/sources.list.d/*.sources; do
-		[ -r "$file" ] || continue
-		# The first stanza that offers Debian's main archive.
-		uri=$(awk 'BEGIN{RS=""} /(^|\n)Suites:[^\n]*(bookworm|trixie|stable)( |\n)/ && /(^|\n)Components:[^\n]*main/' "$file" |
-			sed -n 's/^URIs:[[:space:]]*\([^[:space:]]*\).*/\1/p' | head -n 1)
-		key=$(sed -n 's/^Signed-By:[[:space:]]*\(\/[^[:space:]]*\).*/\1/p' "$file" | head -n 1)
-		[ -n "$uri" ] && break
-	done
-	if [ -z "${uri:-}" ] && [ -r /etc/apt/sources.list ]; then
-		uri=$(sed -n 's/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) \(bookworm\|trixie\|stable\) .*/\2/p' /etc/apt/sources.list | head -n 1)
-	fi
-	[ -n "${uri:-}" ] || die "no Debian mirror in the sources of apt"
-	[ -n "${key:-}" ] || key=/usr/share/keyrings/debian-archive-keyring.gpg
-	printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' "$uri" "$suite" "$key"
-}
-
 # fetch TEMP: downloads the packages and unpacks them into TEMP/tree.
 fetch() {
-	local temp=$1 apt=$1/apt deb
-	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/parts" "$temp/debs" "$temp/tree"
-	sources >"$apt/parts/$suite.sources"
-	local options=(
-		-o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt/cache" -o Dir::Etc::sourcelist=/dev/null
-		-o Dir::Etc::sourceparts="$apt/parts" -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null
-		-o APT::Sandbox::User=root -o Acquire::Retries=3 -o Acquire::Languages=none
-	)
-	apt-get "${options[@]}" update -qq >&2
-	(cd "$temp/debs" && apt-get "${options[@]}" download -qq "${packages[@]}" >&2)
-	for deb in "$temp"/debs/*.deb; do
-		dpkg -x "$deb" "$temp/tree"
-	done
+	local temp=$1
+	debian_apt "$suite" "$temp/apt"
+	debian_unpack "$temp/tree" "${packages[@]}"
 	# Without LLVM beside it, the JIT library makes the first expensive query fail.
 	rm -f "$temp"/tree/usr/lib/postgresql/17/lib/llvmjit*.so
 	rm -rf "$temp"/tree/usr/share/{doc,man,locale,lintian}
@@ -146,17 +115,12 @@ for candidate in "${candidates[@]}"; do
 done
 
 elsewhere="install PostgreSQL 17 with its client tools and pgvector, and set FORKLIFT_PG_BIN to the folder of its programs"
-[ -r /etc/os-release ] || die "this is not Debian: $elsewhere"
-id=$(. /etc/os-release && echo "${ID:-} ${VERSION_ID:-}")
+id=$(debian_release) || die "this is not Debian: $elsewhere"
 case $id in
 "debian 12" | "debian 13") ;;
 *) die "this is '$id', and the packages are Debian 12's and 13's: $elsewhere" ;;
 esac
-case $(dpkg --print-architecture) in
-amd64) triplet=x86_64-linux-gnu loader=ld-linux-x86-64.so.2 ;;
-arm64) triplet=aarch64-linux-gnu loader=ld-linux-aarch64.so.1 ;;
-*) die "there is no recipe for this processor: $elsewhere" ;;
-esac
+debian_triplet || die "there is no recipe for this processor: $elsewhere"
 
 mkdir -p "$(dirname "$dir")"
 dir=$(cd "$(dirname "$dir")" && pwd)/$(basename "$dir") # apt wants absolute names

@@ -82,6 +82,9 @@ func (d *Daemon) greet(c *client) bool {
 		welcome.Refused = d.control(c.hello.Ask, &welcome)
 	}
 	err := c.conn.writeLine(welcome)
+	if c.hello.Role == RoleControl && c.hello.Ask == askStop && welcome.Refused == nil {
+		d.end("stop") // only now: an end closes the connections that are not answered yet
+	}
 	if c.Handler == nil {
 		return false
 	}
@@ -187,14 +190,19 @@ func (d *Daemon) closeGreeting() {
 	}
 }
 
-// control answers a control client.
+// What a control client asks.
+const (
+	askStatus = "status"
+	askStop   = "stop"
+)
+
+// control answers a control client. What stop asks for is done when the
+// answer is out.
 func (d *Daemon) control(ask string, welcome *Welcome) *Refusal {
 	switch ask {
-	case "stop":
-		d.end("stop")
-		fallthrough
-	case "status":
+	case askStop, askStatus:
 		s := d.status()
+		s.Leaving = s.Leaving || ask == askStop
 		welcome.Status = &s
 		return nil
 	}

@@ -188,7 +188,7 @@ func (d *Dialer) Ask(ctx context.Context, question string) (status Status, runni
 // Stop ends the daemon and waits for its end: until its operations are done,
 // at most for as long as ctx lasts. stopped is false when there was none.
 func (d *Dialer) Stop(ctx context.Context) (status Status, stopped bool, err error) {
-	status, running, err := d.Ask(ctx, "stop")
+	status, running, err := d.Ask(ctx, askStop)
 	if err != nil || !running {
 		return status, false, err
 	}
@@ -203,7 +203,7 @@ func (d *Dialer) Stop(ctx context.Context) (status Status, stopped bool, err err
 			return status, false, fault.Wrap("lock", d.Place.Lock, err)
 		}
 		// Another may have its place already: an editor starts one at once.
-		if now, running, err := d.Ask(ctx, "status"); err == nil && running && now.PID != status.PID {
+		if now, running, err := d.Ask(ctx, askStatus); err == nil && running && now.PID != status.PID {
 			return status, true, nil
 		}
 		select {

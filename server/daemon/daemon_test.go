@@ -285,6 +285,19 @@ func TestStatusStopAndWhatIsLeft(t *testing.T) {
 	}
 }
 
+// TestAStopIsAlwaysAnswered: the end that a client asks for must not cut off
+// the answer to it.
+func TestAStopIsAlwaysAnswered(t *testing.T) {
+	for range 50 {
+		w := newWorld(t)
+		w.start()
+		if s, stopped, err := w.dialer().Stop(context.Background()); err != nil || !stopped || !s.Leaving {
+			t.Fatalf("stop: %+v, stopped %v, %v", s, stopped, err)
+		}
+		w.ended(nil)
+	}
+}
+
 func TestOneDaemon(t *testing.T) {
 	w := newWorld(t)
 	w.start()

@@ -11,19 +11,21 @@ import (
 
 	"forklift/commands"
 	"forklift/engine"
+	"forklift/engine/config"
 	"forklift/server/lsp"
 
 	"go.lsp.dev/protocol"
 )
 
 // The kinds of our code actions. They are source actions, offered on any file
-// of a tracked worktree; recover is a quick fix, because it mends something.
+// of a tracked worktree; what mends something is a quick fix: recover, and what
+// .forklift.json has.
 const (
 	kindCapture = "source.forklift.capture"
 	kindRestore = "source.forklift.restore"
 	kindUndo    = "source.forklift.undo"
 	kindFile    = "source.forklift.restoreFile"
-	kindRecover = "quickfix"
+	kindFix     = "quickfix"
 )
 
 // maxRecent is how many checkpoints code actions and lenses speak of.
@@ -41,16 +43,19 @@ func (s *session) codeActions(ctx context.Context, params json.RawMessage) (any,
 	if t == nil {
 		return actions, nil
 	}
-	status := t.last()
-	if status == nil || !status.Tracked {
-		return actions, nil
-	}
 	var only []string
 	for _, k := range p.Context.Only {
 		only = append(only, string(k))
 	}
+	if rel == config.Name && wantsKind(only, kindFix) {
+		actions = append(actions, s.configActions(t, p.TextDocument.URI, p.Range)...)
+	}
+	status := t.last()
+	if status == nil || !status.Tracked {
+		return actions, nil
+	}
 	if status.Interrupted != nil {
-		return wanted(only, t.recoverActions(status)), nil
+		return append(actions, wanted(only, t.recoverActions(status))...), nil
 	}
 	recent, err := t.recentCheckpoints(ctx)
 	if err != nil {
@@ -60,7 +65,7 @@ func (s *session) codeActions(ctx context.Context, params json.RawMessage) (any,
 	if wantsKind(only, kindFile) {
 		all = append(all, s.fileActions(ctx, t, rel)...)
 	}
-	return wanted(only, all), nil
+	return append(actions, wanted(only, all)...), nil
 }
 
 // fileOf is the tree that holds the file of a URI, and the path in it; nil for
@@ -91,7 +96,7 @@ func (t *tree) recentCheckpoints(ctx context.Context) ([]engine.Recent, error) {
 	if ok {
 		return recent, nil
 	}
-	env, err := t.hub.opt.Wire(t.root, t.peer.Environ)
+	env, err := t.hub.opt.Wire(t.root, t.peer)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +200,7 @@ func (t *tree) recoverActions(status *commands.StatusResult) []protocol.CodeActi
 	if i.Forward {
 		way = "finishes it"
 	}
-	a := t.action(kindRecover, fmt.Sprintf("Forklift: recover the interrupted %s (%s)", i.Verb, way), "recover", nil)
+	a := t.action(kindFix, fmt.Sprintf("Forklift: recover the interrupted %s (%s)", i.Verb, way), "recover", nil)
 	yes := true
 	a.IsPreferred = &yes
 	return []protocol.CodeAction{a}

@@ -58,9 +58,11 @@ func capabilities() protocol.ServerCapabilities {
 			WorkDoneProgressOptions: protocol.WorkDoneProgressOptions{WorkDoneProgress: &yes}, Commands: commandNames(),
 		},
 		CodeActionProvider: &protocol.CodeActionOptions{
-			CodeActionKinds: []protocol.CodeActionKind{kindCapture, kindRestore, kindUndo, kindFile, kindRecover},
+			CodeActionKinds: []protocol.CodeActionKind{kindCapture, kindRestore, kindUndo, kindFile, kindFix},
 		},
-		CodeLensProvider: &protocol.CodeLensOptions{},
+		CodeLensProvider:   &protocol.CodeLensOptions{},
+		HoverProvider:      protocol.Boolean(true),
+		CompletionProvider: &protocol.CompletionOptions{TriggerCharacters: []string{`"`, "/"}},
 		Workspace: &protocol.WorkspaceOptions{
 			TextDocumentContent: &protocol.TextDocumentContentOptions{Schemes: []string{contentScheme}},
 			WorkspaceFolders: &protocol.WorkspaceFoldersServerCapabilities{

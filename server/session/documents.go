@@ -13,6 +13,7 @@ import (
 
 	"forklift/commands"
 	"forklift/engine"
+	"forklift/engine/config"
 	"forklift/server/lsp"
 
 	"go.lsp.dev/protocol"
@@ -67,6 +68,7 @@ func (s *session) didOpen(_ context.Context, params json.RawMessage) error {
 	s.docs.open[p.TextDocument.URI.String()] = d
 	s.docs.mu.Unlock()
 	s.compareSoon(d)
+	s.diagnoseSoon(d.tree)
 	return nil
 }
 
@@ -95,6 +97,9 @@ func (s *session) didChange(_ context.Context, params json.RawMessage) error {
 		go s.saveUnsaved(d.tree)
 	}
 	s.compareSoon(d)
+	if d.diagnosed() {
+		s.diagnoseSoon(d.tree)
+	}
 	return nil
 }
 
@@ -113,6 +118,9 @@ func (s *session) didSave(_ context.Context, params json.RawMessage) error {
 	s.docs.mu.Unlock()
 	if news {
 		go s.saveUnsaved(d.tree)
+	}
+	if d != nil && d.diagnosed() {
+		s.diagnoseSoon(d.tree)
 	}
 	return nil
 }
@@ -133,7 +141,16 @@ func (s *session) didClose(_ context.Context, params json.RawMessage) error {
 	if news {
 		go s.saveUnsaved(d.tree)
 	}
+	if d != nil {
+		s.diagnoseSoon(d.tree)
+	}
 	return nil
+}
+
+// diagnosed reports a document whose text has diagnostics.
+func (d *document) diagnosed() bool {
+	base := filepath.Base(d.path)
+	return base == config.Name || strings.HasPrefix(base, ".env")
 }
 
 // set takes a whole text.
@@ -199,6 +216,9 @@ func (s *session) compare(d *document) {
 	s.docs.mu.Unlock()
 	if news {
 		s.saveUnsaved(d.tree)
+		if d.diagnosed() {
+			s.diagnoseSoon(d.tree)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"forklift/commands"
@@ -48,6 +49,9 @@ func (s *session) addFolder(ctx context.Context, text string) {
 	s.folders = append(s.folders, f)
 	s.mu.Unlock()
 	s.adoptDocuments()
+	if f.tree != nil {
+		s.rediagnose(f.tree)
+	}
 }
 
 // removeFolder detaches a folder.
@@ -70,9 +74,13 @@ func (s *session) removeFolder(text string) {
 }
 
 func (s *session) release(f folder) {
-	if f.tree != nil {
-		s.hub.detach(s, f.tree)
+	if f.tree == nil {
+		return
 	}
+	if !slices.Contains(s.trees(), f.tree) {
+		s.undiagnose(f.tree)
+	}
+	s.hub.detach(s, f.tree)
 }
 
 func (s *session) didChangeFolders(ctx context.Context, params json.RawMessage) error {

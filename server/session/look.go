@@ -60,8 +60,20 @@ func (t *tree) look(event watch.Event) (again bool) {
 		return false
 	}
 	t.publish(full, wanted)
+	t.lookElsewhere(ctx)
 	t.each((*session).refreshLenses)
 	return full.Operation != nil
+}
+
+// lookElsewhere looks for lines that lead to another database.
+func (t *tree) lookElsewhere(ctx context.Context) {
+	lines, err := commands.Elsewhere(ctx, t.env, nil)
+	if err != nil {
+		lines = nil // a .forklift.json that cannot be read has its own diagnostics
+	}
+	t.mu.Lock()
+	t.elsewhere = lines
+	t.mu.Unlock()
 }
 
 // wire makes the Env once.
@@ -69,7 +81,7 @@ func (t *tree) wire() error {
 	if t.wired {
 		return nil
 	}
-	env, err := t.hub.opt.Wire(t.root, t.peer.Environ)
+	env, err := t.hub.opt.Wire(t.root, t.peer)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,9 @@ type session struct {
 	folders []folder
 	tokens  int64                         // server-made progress tokens
 	running map[string]context.CancelFunc // by progress token, as JSON
-	told    map[string]bool               // URIs that have diagnostics of ours
+
+	diagnosing sync.Mutex            // orders the diagnostics, and guards told
+	told       map[string]*published // by the tree's root
 
 	refreshing bool // the client was asked to ask for lenses again
 }
@@ -41,7 +43,7 @@ type client struct {
 }
 
 func newSession(h *Hub, peer Peer, number int) *session {
-	return &session{hub: h, peer: peer, id: fmt.Sprintf("%d-%d", os.Getpid(), number), running: map[string]context.CancelFunc{}, told: map[string]bool{}, docs: documents{open: map[string]*document{}, untold: map[*tree]bool{}}}
+	return &session{hub: h, peer: peer, id: fmt.Sprintf("%d-%d", os.Getpid(), number), running: map[string]context.CancelFunc{}, told: map[string]*published{}, docs: documents{open: map[string]*document{}, untold: map[*tree]bool{}}}
 }
 
 // Initialize answers with what this server can do and attaches the folders.
@@ -90,6 +92,8 @@ func (s *session) Request(ctx context.Context, method string, params json.RawMes
 		"workspace/textDocumentContent": s.content,
 		"textDocument/codeAction":       s.codeActions,
 		"textDocument/codeLens":         s.codeLenses,
+		"textDocument/hover":            s.hover,
+		"textDocument/completion":       s.completion,
 		"forklift/status":               s.statusRequest,
 		"forklift/checkpoints":          s.checkpoints,
 		"forklift/plan":                 s.planRequest,

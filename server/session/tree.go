@@ -45,6 +45,8 @@ type tree struct {
 	move     *engine.Move // the last restore, undo or redo
 	recent   []engine.Recent
 	recentOK bool // recent is what there is
+	// elsewhere are lines of files of variables that lead to another database.
+	elsewhere []commands.VariableLine
 
 	// Owned by run.
 	watcher  *watch.Watcher
@@ -185,6 +187,7 @@ func (t *tree) run() {
 		if t.look(event) {
 			recheck.Reset(operationEvery)
 		}
+		t.each(func(s *session) { s.changed(t) })
 		resting = true
 		rest.Reset(min(t.hub.opt.Clock.Now().Sub(began), maxRest))
 	}
@@ -217,7 +220,6 @@ func (t *tree) publish(s commands.StatusResult, upTo int64) {
 	}
 	for _, one := range sessions {
 		one.notify("forklift/status", raw)
-		one.changed(t)
 	}
 }
 

@@ -2,8 +2,9 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
-	"sort"
+	"slices"
 	"strings"
 
 	"forklift/storage/fault"
@@ -93,32 +94,47 @@ func dotEnv(f *Facts) (Verdict, string, string) {
 			want = v.Value
 		}
 	}
-	var files, elsewhere []string
-	for file := range f.DotEnv {
-		files = append(files, file)
-	}
-	sort.Strings(files)
-	seen := false
-	for _, file := range files {
-		for i, line := range strings.Split(string(f.DotEnv[file]), "\n") {
-			value, ok := assignment(line, name)
-			if !ok {
-				continue
-			}
-			seen = true
-			if value != want {
-				elsewhere = append(elsewhere, fmt.Sprintf("%s:%d points %s to %s", file, i+1, name, target(value)))
-			}
+	lines := Assignments(f.DotEnv, name)
+	var elsewhere []string
+	for _, line := range lines {
+		if line.Value != want {
+			elsewhere = append(elsewhere, fmt.Sprintf("%s:%d points %s to %s", line.File, line.Number, name, Target(line.Value)))
 		}
 	}
 	if len(elsewhere) > 0 {
-		return Warning, strings.Join(elsewhere, "; "), "Programs that are started without `forklift run`, or that prefer the file, use that database. " +
-			"Take the line out, or put in what `forklift env --format dotenv` prints. To begin with the data of that database, see `forklift seed create --help`."
+		return Warning, strings.Join(elsewhere, "; "), Elsewhere
 	}
-	if seen {
+	if len(lines) > 0 {
 		return OK, name + " in the worktree's files of variables is this worktree's database", ""
 	}
 	return "", "", ""
+}
+
+// Elsewhere says what it means when a file of variables leads to another
+// database, and what to do.
+const Elsewhere = "Programs that are started without `forklift run`, or that prefer the file, use that database. " +
+	"Take the line out, or put in what `forklift env --format dotenv` prints. To begin with the data of that database, see `forklift seed create --help`."
+
+// Line is a line of a file of variables that sets one.
+type Line struct {
+	File   string
+	Number int    // from 1
+	Text   string // the whole line
+	Value  string
+}
+
+// Assignments are the lines of files that set a variable, in the order of the
+// files' names.
+func Assignments(files map[string][]byte, name string) []Line {
+	var list []Line
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		for i, line := range strings.Split(string(files[file]), "\n") {
+			if value, ok := assignment(line, name); ok {
+				list = append(list, Line{file, i + 1, line, value})
+			}
+		}
+	}
+	return list
 }
 
 // assignment reads a line NAME=value of a file of variables.
@@ -139,8 +155,8 @@ func assignment(line, name string) (string, bool) {
 	return strings.TrimSpace(value), true
 }
 
-// target says where a URL leads, without anything that may be a secret.
-func target(value string) string {
+// Target says where a URL leads, without anything that may be a secret.
+func Target(value string) string {
 	u, err := url.Parse(value)
 	if err != nil || u.Host == "" {
 		return "another database"

@@ -2,6 +2,7 @@ package standin
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -24,6 +25,15 @@ func (w worktree) Places(context.Context) (*engine.Places, error) {
 	root := w.e.info().Path
 	return &engine.Places{Root: root, GitDir: filepath.Join(root, ".git"), Records: filepath.Join(root, ".records"),
 		Holders: filepath.Join(root, ".records", "holders"), Dirs: []string{".", "src"}, Rules: []string{".gitignore"}}, w.e.Fail["places"]
+}
+
+// VariableFiles reads the file .env of the worktree.
+func (w worktree) VariableFiles(context.Context) map[string][]byte {
+	data, err := os.ReadFile(filepath.Join(w.e.info().Path, ".env"))
+	if err != nil {
+		return nil
+	}
+	return map[string][]byte{".env": data}
 }
 
 // SetStatus changes what Status answers from now on.

@@ -1,0 +1,57 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"forklift/commands/internal/doctor"
+)
+
+// VariableLine is a line of a file such as .env that points the worktree's
+// variable to another database.
+type VariableLine struct {
+	File    string // at the top of the worktree
+	Number  int    // from 1
+	Text    string // the whole line
+	Message string // what it does and what to do, without the value
+}
+
+// Elsewhere finds such lines, as doctor does. replaced are texts that count
+// instead of those on disk, by name.
+func Elsewhere(ctx context.Context, env Env, replaced map[string]string) ([]VariableLine, error) {
+	return inWorktree(ctx, env, func(w Worktree) ([]VariableLine, error) {
+		settings, err := w.Settings(ctx)
+		if err != nil {
+			return nil, err
+		}
+		files := w.VariableFiles(ctx)
+		for name, text := range replaced {
+			if _, ok := files[name]; ok {
+				files[name] = []byte(text)
+			}
+		}
+		lines := doctor.Assignments(files, settings.ConnectionEnv)
+		if len(lines) == 0 {
+			return nil, nil
+		}
+		vars, err := w.Env(ctx)
+		if err != nil {
+			return nil, err
+		}
+		want := ""
+		for _, v := range vars {
+			if v.Name == settings.ConnectionEnv {
+				want = v.Value
+			}
+		}
+		var list []VariableLine
+		for _, line := range lines {
+			if line.Value != want && want != "" && utf8.ValidString(line.Text) {
+				list = append(list, VariableLine{line.File, line.Number, line.Text,
+					fmt.Sprintf("%s leads to %s, not to the database of this worktree. %s", settings.ConnectionEnv, doctor.Target(line.Value), doctor.Elsewhere)})
+			}
+		}
+		return list, nil
+	})
+}
