@@ -17,6 +17,8 @@ type Env struct {
 	// Dir is where the verb was asked for: an absolute path. Verbs find the
 	// worktree that holds it, and relative paths of a request start there.
 	Dir string
+	// Caller is the process that asks, where that is not this one.
+	Caller int
 	// Environ is the environment that `run` and `db shell` pass on, as
 	// NAME=value.
 	Environ []string

@@ -17,7 +17,7 @@ const newDatabases = 17
 
 // Wire completes an Env with the engine and the PostgreSQL of this machine.
 // It is the one place where the database kinds are given to the engine. It
-// reads env.Environ and nothing else of the process; actor is who asks: "cli",
+// reads env.Environ and env.Caller and nothing else of the process; actor is who asks: "cli",
 // "lsp" or "mcp".
 func Wire(env Env, actor string) (Env, error) {
 	places, err := PlacesOf(env.Environ, runtime.GOOS)
@@ -37,7 +37,7 @@ func Wire(env Env, actor string) (Env, error) {
 	}
 	env.Postgres = localPostgres{pg}
 	env.Engine = NewEngine(engine.Host{
-		FS: disk, Clock: env.Clock, Actor: actor, StoreDir: places.Store, StateDir: places.State,
+		FS: disk, Clock: env.Clock, Actor: actor, Caller: env.Caller, StoreDir: places.Store, StateDir: places.State,
 		Kinds:       map[string]engine.OpenDatabase{"postgres": postgres.Opener(pg)},
 		DefaultKind: "postgres",
 		Git:         gitdir.New(),

@@ -16,6 +16,9 @@ type Host struct {
 	FS    vfs.FS
 	Clock clock.Clock
 	Actor string // "cli", "lsp", "mcp"
+	// Caller is the process that asks, where that is not this one: the
+	// commands that it was started by are not in its way. 0 is this one.
+	Caller int
 	// StoreDir is where a project without a recorded store gets one.
 	StoreDir string
 	// StateDir holds the user's approvals (trust); 0700.

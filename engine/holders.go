@@ -174,10 +174,14 @@ func (w *Worktree) holders() ([]holderRecord, error) {
 	return live, nil
 }
 
-// strangers leaves out the holders that this process is a descendant of: an
-// agent under `run` may capture and restore its own worktree.
-func strangers(holders []holderRecord) []holderRecord {
-	line := process.Ancestors(os.Getpid())
+// strangers leaves out the holders that the caller is a descendant of: an
+// agent or an editor under `run` may capture and restore its own worktree.
+func (w *Worktree) strangers(holders []holderRecord) []holderRecord {
+	caller := w.host.Caller
+	if caller == 0 {
+		caller = os.Getpid()
+	}
+	line := process.Ancestors(caller)
 	ours := func(p process.Info) bool {
 		for _, a := range line {
 			if p.PID == a.PID && p.Start == a.Start {
@@ -207,7 +211,7 @@ func (w *Worktree) awaitHolders(ctx context.Context, verb string, wait time.Dura
 		if err != nil {
 			return err
 		}
-		others := strangers(all)
+		others := w.strangers(all)
 		if len(others) == 0 {
 			return nil
 		}

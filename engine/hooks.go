@@ -181,7 +181,7 @@ func (h *hooks) look() error {
 		return err
 	}
 	h.held = map[string]bool{}
-	for _, holder := range strangers(all) {
+	for _, holder := range h.w.strangers(all) {
 		h.held[holder.id] = true
 	}
 	return nil

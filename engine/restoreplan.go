@@ -205,7 +205,7 @@ func (w *Worktree) inTheWay(ctx context.Context, p *RestorePlan) error {
 	if err != nil {
 		return err
 	}
-	for _, h := range strangers(holders) {
+	for _, h := range w.strangers(holders) {
 		i := h.info()
 		p.InTheWay = append(p.InTheWay, fmt.Sprintf("managed command, pid %d: %s", i.PID, strings.Join(i.Argv, " ")))
 	}

@@ -132,8 +132,8 @@ func (a *app) daemon(ctx context.Context, env commands.Env, req DaemonRequest) (
 	if err != nil {
 		return DaemonResult{}, err
 	}
-	wire := func(dir string, environ []string) (commands.Env, error) {
-		return commands.Wire(commands.Env{Clock: clock.System{}, Dir: dir, Environ: environ}, "lsp")
+	wire := func(dir string, peer session.Peer) (commands.Env, error) {
+		return commands.Wire(commands.Env{Clock: clock.System{}, Dir: dir, Environ: peer.Environ, Caller: peer.PID}, "lsp")
 	}
 	err = daemon.Run(ctx, daemon.Options{
 		Place: place, FS: vfs.OS(), Clock: clock.System{}, UID: os.Geteuid(), Version: commands.Version,
@@ -142,7 +142,7 @@ func (a *app) daemon(ctx context.Context, env commands.Env, req DaemonRequest) (
 			return hub{session.NewHub(session.HubOptions{Wire: wire, Log: log, Clock: clock.System{}})}, nil
 		},
 		StopServer: func(ctx context.Context, w daemon.Worktree, look bool) (bool, error) {
-			env, err := wire(w.Path, env.Environ)
+			env, err := wire(w.Path, session.Peer{Environ: env.Environ})
 			if err != nil {
 				return false, err
 			}

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"forklift/engine"
-	"forklift/engine/postgres/internal/proc"
 	"forklift/storage/durable"
 	"forklift/storage/failpoint"
 	"forklift/storage/fault"
+	"forklift/storage/inherit"
 	"forklift/storage/progress"
 	"forklift/storage/record"
 )
@@ -120,7 +120,7 @@ func (c *cluster) initdb(ctx context.Context, slot engine.Slot, inst *Installati
 		return &fault.Error{Op: "make database", Path: c.slotDir(slot), Kind: fault.Busy, Err: errors.New("the server runs")}
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	if err := proc.CloseOnExec(); err != nil {
+	if err := inherit.Nothing(); err != nil {
 		return &fault.Error{Op: "make database", Err: err}
 	}
 	progress.Report(ctx, progress.Event{Phase: "make database"})

@@ -18,6 +18,7 @@ import (
 	"forklift/storage/durable"
 	"forklift/storage/failpoint"
 	"forklift/storage/fault"
+	"forklift/storage/inherit"
 	"forklift/storage/progress"
 	"forklift/storage/record"
 	"forklift/storage/vfs"
@@ -176,7 +177,7 @@ func (c *cluster) writeOwner(rec ownerRecord) error {
 
 // exec starts the process. It inherits the live lock and its log, nothing else.
 func (c *cluster) exec(s *child, inst *Installation, args []string, id identity, log, live *os.File) error {
-	if err := proc.CloseOnExec(); err != nil {
+	if err := inherit.Nothing(); err != nil {
 		return &fault.Error{Op: "start database server", Err: err}
 	}
 	s.cmd = exec.Command(filepath.Join(inst.Bin, "postgres"), args...)

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
+
+	"forklift/storage/inherit"
 )
 
 // maxChildError bounds what is read of a daemon that does not come up.
@@ -56,6 +58,10 @@ func Environ(environ []string) []string {
 func Start(environ []string) (*Child, error) {
 	program, err := os.Executable() // argv[0] may be relative
 	if err != nil {
+		return nil, err
+	}
+	// A front under `forklift run` holds the lock of that command.
+	if err := inherit.Nothing(); err != nil {
 		return nil, err
 	}
 	report, stderr, err := os.Pipe()

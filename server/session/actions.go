@@ -96,7 +96,7 @@ func (t *tree) recentCheckpoints(ctx context.Context) ([]engine.Recent, error) {
 	if ok {
 		return recent, nil
 	}
-	env, err := t.hub.opt.Wire(t.root, t.peer.Environ)
+	env, err := t.hub.opt.Wire(t.root, t.peer)
 	if err != nil {
 		return nil, err
 	}

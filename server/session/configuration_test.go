@@ -139,8 +139,9 @@ func TestAURLThatLeadsElsewhereIsToldAtItsLine(t *testing.T) {
 	}
 	uri := e.show(name, "A=1\n")
 	e.diagnostics(name, "")
+	e.forget()
 	e.retype(uri, 2, "DATABASE_URL=x\n")
-	m = e.diagnostics(name, "dotenv")
+	e.diagnostics(name, "dotenv")
 	e.forget()
 	e.notify("workspace/didChangeWorkspaceFolders", map[string]any{"event": map[string]any{"added": []any{},
 		"removed": []any{map[string]string{"uri": lsp.FileURI(s.root).String(), "name": "x"}}}})

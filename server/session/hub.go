@@ -15,9 +15,9 @@ import (
 
 // HubOptions are what a hub gets of the process.
 type HubOptions struct {
-	// Wire makes the Env of a session: dir is where it stands, environ its
-	// environment. Required.
-	Wire  func(dir string, environ []string) (commands.Env, error)
+	// Wire makes the Env of a session: dir is where it stands, peer who asks.
+	// Required.
+	Wire  func(dir string, peer Peer) (commands.Env, error)
 	Log   *slog.Logger // nil: nowhere
 	Clock clock.Clock  // nil: the machine's
 	// Find tells the top and the git directory of the worktree that holds

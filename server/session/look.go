@@ -81,7 +81,7 @@ func (t *tree) wire() error {
 	if t.wired {
 		return nil
 	}
-	env, err := t.hub.opt.Wire(t.root, t.peer.Environ)
+	env, err := t.hub.opt.Wire(t.root, t.peer)
 	if err != nil {
 		return err
 	}

@@ -206,7 +206,7 @@ func newStage(t *testing.T) *stage {
 	}
 	s := &stage{engine: &enginetest.Engine{Path: root}, root: root}
 	s.Hub = NewHub(HubOptions{
-		Wire: func(dir string, environ []string) (commands.Env, error) {
+		Wire: func(dir string, peer Peer) (commands.Env, error) {
 			return commands.Env{Engine: s.engine, Postgres: s.engine, Clock: clock.NewFake(enginetest.Now)}, nil
 		},
 		Find: func(_ context.Context, dir string) (string, string, error) {

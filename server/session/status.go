@@ -40,7 +40,7 @@ func (s *session) statusRequest(ctx context.Context, params json.RawMessage) (an
 
 // envAt is the Env of the session at a place.
 func (s *session) envAt(dir string) (commands.Env, error) {
-	env, err := s.hub.opt.Wire(dir, s.peer.Environ)
+	env, err := s.hub.opt.Wire(dir, s.peer)
 	if err != nil {
 		return env, err
 	}

@@ -1,7 +1,6 @@
 // Package proc tells what the supervisor must know about processes before it
 // believes that one is, or is not, a server of its own: which have a file
-// open, which work in a directory, and what their command lines say. It also
-// keeps file descriptors that this process inherited away from servers.
+// open, which work in a directory, and what their command lines say.
 //
 // On Linux everything comes from /proc (proc(5)). macOS has no such place;
 // there the functions say that they do not know (errors.ErrUnsupported), and

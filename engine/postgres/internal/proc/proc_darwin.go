@@ -2,28 +2,9 @@ package proc
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
-
-// CloseOnExec marks every descriptor above the standard three, so that a
-// server inherits only what it is given: locks that this process was itself
-// started with must not live on in a server.
-func CloseOnExec() error {
-	entries, err := os.ReadDir("/dev/fd")
-	if err != nil {
-		return fmt.Errorf("list open files: %w", err)
-	}
-	for _, e := range entries {
-		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
-			unix.CloseOnExec(fd)
-		}
-	}
-	return nil
-}
 
 // SameDir cannot be told here.
 func SameDir(pid int, dir string) (bool, error) { return false, errors.ErrUnsupported }

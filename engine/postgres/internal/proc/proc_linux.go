@@ -10,30 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
-
-// CloseOnExec marks every descriptor above the standard three, so that a
-// server inherits only what it is given: locks that this process was itself
-// started with must not live on in a server.
-func CloseOnExec() error {
-	err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
-	if err == nil {
-		return nil
-	}
-	// Kernels before 5.11 do not know the flag, or the call.
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return fmt.Errorf("list open files: %w", err)
-	}
-	for _, e := range entries {
-		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
-			unix.CloseOnExec(fd)
-		}
-	}
-	return nil
-}
 
 // SameDir reports that pid's working directory is dir, which all processes of
 // a server have. An error means that it cannot be told.

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -64,25 +63,5 @@ func TestWhoHasWhat(t *testing.T) {
 	}
 	if !strings.HasPrefix(Namespace(), "pid:[") {
 		t.Errorf("namespace %q", Namespace())
-	}
-}
-
-func TestCloseOnExec(t *testing.T) {
-	open, err := syscall.Dup(2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer syscall.Close(open)
-	if err := CloseOnExec(); err != nil {
-		t.Fatal(err)
-	}
-	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(open), syscall.F_GETFD, 0)
-	if errno != 0 || flags&syscall.FD_CLOEXEC == 0 {
-		t.Errorf("descriptor %d has flags %d (%v)", open, flags, errno)
-	}
-	for _, fd := range []int{0, 1, 2} {
-		if flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0); errno == 0 && flags&syscall.FD_CLOEXEC != 0 {
-			t.Errorf("descriptor %d would be closed", fd)
-		}
 	}
 }
