@@ -118,7 +118,9 @@ var replaced = []struct {
 	pattern *regexp.Regexp
 	by      string
 }{
-	{regexp.MustCompile(`/w/app/(src|docs).*`), "/w/app/SOURCE"},
+	{regexp.MustCompile(` src/.*`), " SOURCE"},
+	{regexp.MustCompile(`/packs/[0-9a-f]{2}`), "/packs/HASH"},
+	{regexp.MustCompile(`@before-[a-z]+-.*`), "@SAFETY"},
 	{regexp.MustCompile(`\b[0-9a-hjkmnp-tv-z]{26}\b`), "ID"},
 	{regexp.MustCompile(`\b[0-9a-fA-F]{8,}\b`), "HASH"},
 	{regexp.MustCompile(`[0-9]+`), "N"},
