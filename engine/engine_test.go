@@ -58,6 +58,24 @@ func TestUndoTwiceEndsWhereOneBegan(t *testing.T) {
 	wantKind(t, err, fault.NotFound)
 }
 
+func TestUndoOfWhatIsNotTheLastAnyMore(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	must(t, restoreOne(wt))
+	last, err := wt.lastMove()
+	must(t, err)
+	// Another process undoes it first.
+	_, err = wt.Undo(ctx, WaitOptions{})
+	must(t, err)
+	before := w.state(wt)
+	_, err = wt.moveBack(ctx, verbUndo, last, WaitOptions{})
+	wantKind(t, err, fault.Busy)
+	if got := w.state(wt); got != before {
+		t.Fatalf("the state is\n%s\nwant\n%s", got, before)
+	}
+}
+
 func TestUndoBringsBackWhatWasNeverCaptured(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)

@@ -83,6 +83,9 @@ func (op *operation) recover(ctx context.Context, opt RecoverOptions) (*RecoverR
 		res.ID, res.Name = j.Pair, j.PairName
 		err = op.finishCapture(ctx)
 	}
+	if fault.KindOf(err) == fault.Interrupted {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &fault.Error{Op: "recover", Path: w.rec.Path, Kind: fault.Interrupted, Err: err,
 			Hint: "Remove the cause and run `forklift recover` again; nothing is lost."}
@@ -164,7 +167,7 @@ func (op *operation) pairs(ctx context.Context) (target, safety *storage.Pair, e
 // says so first; from then on it only can be finished backwards.
 func (op *operation) turnBack(ctx context.Context, res *RecoverResult) error {
 	if !op.j.restores() {
-		return errors.New("a capture that has its name cannot be taken back; run `forklift recover` without --back")
+		return op.noWayBack(errors.New("a capture that has its name cannot be taken back"), "Run `forklift recover` without --back: it finishes the capture.")
 	}
 	if op.j.Direction != directionBack {
 		if err := op.oldSlotIntact(); err != nil {
@@ -219,9 +222,15 @@ func (op *operation) oldSlotIntact() error {
 		return err
 	}
 	if r == nil {
-		return fmt.Errorf("the database slot %s is not proven untouched since the restore left it; run `forklift recover`, then `forklift undo`", op.j.Before.Slot)
+		return op.noWayBack(fmt.Errorf("the database slot %s is not proven untouched since the restore left it", op.j.Before.Slot),
+			"Run `forklift recover` without --back, then `forklift undo`.")
 	}
 	return nil
+}
+
+// noWayBack refuses recover --back, before it has changed anything.
+func (op *operation) noWayBack(err error, hint string) error {
+	return &fault.Error{Op: "recover", Path: op.w.rec.Path, Kind: fault.Interrupted, Err: err, Hint: hint}
 }
 
 // rescued is the rescue pair of an install, with the paths it holds.

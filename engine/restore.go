@@ -29,11 +29,14 @@ func (w *Worktree) Restore(ctx context.Context, opt RestoreOptions) (*RestoreRes
 	if err != nil {
 		return nil, err
 	}
-	return w.move(ctx, verbRestore, target, opt)
+	return w.move(ctx, verbRestore, target, opt, nil)
 }
 
 // Undo takes the last restore, undo or redo back, saving the present state first.
 func (w *Worktree) Undo(ctx context.Context, opt WaitOptions) (*RestoreResult, error) {
+	if err := w.refuseInterrupted(verbUndo); err != nil {
+		return nil, err
+	}
 	last, err := w.lastMove()
 	if err != nil {
 		return nil, err
@@ -47,6 +50,9 @@ func (w *Worktree) Undo(ctx context.Context, opt WaitOptions) (*RestoreResult, e
 
 // Redo takes the last undo back. It fails when something was restored since.
 func (w *Worktree) Redo(ctx context.Context, opt WaitOptions) (*RestoreResult, error) {
+	if err := w.refuseInterrupted(verbRedo); err != nil {
+		return nil, err
+	}
 	last, err := w.lastMove()
 	if err != nil {
 		return nil, err
@@ -63,7 +69,17 @@ func (w *Worktree) moveBack(ctx context.Context, verb string, last *logRow, opt 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	}
-	return w.move(ctx, verb, target, RestoreOptions{WaitOptions: opt, Part: last.Part, Paths: unquoted(last.Paths)})
+	// While this waits for its turn, another process may restore something
+	// or be killed doing so: then this is not what the user meant any more.
+	still := func() error {
+		now, err := w.lastMove()
+		if err == nil && (now == nil || now.Operation != last.Operation) {
+			err = &fault.Error{Op: verb, Path: w.rec.Path, Kind: fault.Busy,
+				Err: errors.New("something else was restored meanwhile"), Hint: "Look at `forklift log`, then try again."}
+		}
+		return err
+	}
+	return w.move(ctx, verb, target, RestoreOptions{WaitOptions: opt, Part: last.Part, Paths: unquoted(last.Paths)}, still)
 }
 
 // restoring is a restore under way.
@@ -78,8 +94,9 @@ type restoring struct {
 	result  RestoreResult
 }
 
-// move is restore, undo and redo: design section 7, steps 1 to 8.
-func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, opt RestoreOptions) (res *RestoreResult, err error) {
+// move is restore, undo and redo: design section 7, steps 1 to 8. still, if
+// any, is asked once under the locks, before anything is changed.
+func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, opt RestoreOptions, still func() error) (res *RestoreResult, err error) {
 	cfg, err := w.Config(ctx)
 	if err != nil {
 		return nil, err
@@ -100,6 +117,11 @@ func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, 
 			res.Hooks = op.hooks.runs
 		}
 	}()
+	if still != nil {
+		if err := still(); err != nil {
+			return nil, err
+		}
+	}
 	if err := w.refuseUnsavedRestore(ctx, verb, target.Source, opt.WaitOptions); err != nil {
 		return nil, err
 	}

@@ -69,6 +69,28 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// cmdKilled: `killed TEXT VERB ARG...` runs forklift and has it killed, by
+// SIGKILL, right before the first step whose operation and path hold TEXT,
+// such as "rename" and a space and a path. That has to come.
+func cmdKilled(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: killed TEXT VERB ARG...")
+	}
+	program, err := failpoints()
+	ts.Check(err)
+	const variable = "FORKLIFT_FAILPOINT_KILL"
+	ts.Setenv(variable, args[0])
+	err = ts.Exec(program, args[1:]...)
+	ts.Setenv(variable, "")
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signal() == syscall.SIGKILL {
+			return
+		}
+	}
+	ts.Fatalf("%s: not killed, but %v", strings.Join(args[1:], " "), err)
+}
+
 // standard is the repository that `repo` makes.
 var standard = map[string]string{
 	".forklift.json": `{"format": 1, "source": ["src", "migrations"], "connection_env": "DATABASE_URL"}` + "\n",

@@ -117,6 +117,7 @@ func TestScripts(t *testing.T) {
 			"put":        cmdPut,
 			"age":        cmdAge,
 			"mount":      cmdMount,
+			"killed":     cmdKilled,
 		},
 		RequireUniqueNames: true,
 	})
@@ -150,6 +151,11 @@ func setup(env *testscript.Env) error {
 	})
 	return nil
 }
+
+// failpoints builds the command that can be told to die, once; its path.
+var failpoints = sync.OnceValues(func() (string, error) {
+	return harness.Build(filepath.Join(world.root, "failpoints"), "failpoint")
+})
 
 // condition knows what scripts may ask of the machine.
 func condition(name string) (bool, error) {

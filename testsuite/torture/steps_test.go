@@ -97,16 +97,22 @@ func (p prepared) wanted(t *testing.T, s sweep) func(n int) bool {
 func (p prepared) trace(t *testing.T, s sweep) []string {
 	t.Helper()
 	p.reset(t)
-	p.begin(t, s)
-	r := p.forklift(t, []string{"FORKLIFT_FAILPOINT_TRACE=1"}, s.argv...)
+	return p.traceHere(t, s)
+}
+
+// traceHere is trace from the present state.
+func (w *world) traceHere(t *testing.T, s sweep) []string {
+	t.Helper()
+	w.begin(t, s)
+	r := w.forklift(t, []string{"FORKLIFT_FAILPOINT_TRACE=1"}, s.argv...)
 	if r.code != 0 {
 		t.Fatalf("trace %v: %v", s.argv, r)
 	}
-	p.rest(t)
+	w.rest(t)
 	var steps []string
 	for line := range strings.Lines(r.stderr) {
 		if _, step, found := strings.Cut(line, ": "); found && strings.HasPrefix(line, "failpoint ") {
-			steps = append(steps, kindOf(strings.ReplaceAll(strings.TrimSpace(step), p.root, "")))
+			steps = append(steps, kindOf(strings.ReplaceAll(strings.TrimSpace(step), w.root, "")))
 		}
 	}
 	return steps
@@ -118,7 +124,9 @@ var replaced = []struct {
 	pattern *regexp.Regexp
 	by      string
 }{
-	{regexp.MustCompile(`/w/app/(src|docs).*`), "/w/app/SOURCE"},
+	{regexp.MustCompile(` src/.*`), " SOURCE"},
+	{regexp.MustCompile(`/packs/[0-9a-f]{2}`), "/packs/HASH"},
+	{regexp.MustCompile(`@before-[a-z]+-.*`), "@SAFETY"},
 	{regexp.MustCompile(`\b[0-9a-hjkmnp-tv-z]{26}\b`), "ID"},
 	{regexp.MustCompile(`\b[0-9a-fA-F]{8,}\b`), "HASH"},
 	{regexp.MustCompile(`[0-9]+`), "N"},

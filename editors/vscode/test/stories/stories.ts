@@ -1,0 +1,239 @@
+/** One window: set up, capture, change, restore, undo, recover, and what is refused. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Editor, Window } from './editor';
+import type { Repository, World } from './world';
+
+/** Runs a story with a window on a repository, and shows the window when it fails. */
+export async function inWindow(editor: Editor, path: string, name: string, run: (w: Window) => Promise<void>): Promise<void> {
+	const w = await editor.open(path);
+	try {
+		await run(w);
+	} catch (e) {
+		await w.screenshot(`failed-${name}`);
+		console.log(editor.logs());
+		throw e;
+	} finally {
+		await w.close();
+	}
+}
+
+/** A worktree with a table and a first checkpoint. */
+export function shop(world: World, name: string): Repository {
+	const r = world.repository(name).setUp();
+	r.sql('CREATE TABLE invoices (id int PRIMARY KEY, total int)');
+	r.sql('INSERT INTO invoices SELECT i, i FROM generate_series(1, 10) i');
+	r.must('db', 'start');
+	r.must('capture', 'before_change', '-m', 'all invoices are right');
+	return r;
+}
+
+export function stories(world: World, editor: Editor): void {
+	test('set up, capture from the palette, change, restore from the view, undo and redo', () => there_and_back(world, editor));
+	test('unsaved changes are refused until they are settled', () => unsaved(world, editor));
+	test('a restore that was killed is recovered from the status bar', () => killed(world, editor));
+	test('files are compared and put back one by one', () => oneFile(world, editor));
+	test('commands, database shell, URL and diagnostics', () => tools(world, editor));
+}
+
+async function there_and_back(world: World, editor: Editor): Promise<void> {
+	const r = world.repository('shop');
+	await inWindow(editor, r.path, 'there', async (w) => {
+		await w.says('not tracked');
+		await w.view('Checkpoints');
+		await w.page.locator('.welcome-view-content', { hasText: 'no database of its own' }).first().waitFor();
+		await w.screenshot('welcome');
+		await w.command('Forklift: Set Up Worktree');
+		await w.says('no checkpoint');
+		r.sql('CREATE TABLE invoices (id int PRIMARY KEY, total int)');
+		r.must('db', 'start');
+
+		await w.command('Forklift: Capture Checkpoint With a Name');
+		await w.type('before_change');
+		await w.type('all invoices are right');
+		await w.answer('Captured before_change');
+		await w.says(/before_change$/);
+
+		const entered = await w.command('Forklift: Capture Checkpoint');
+		await w.toast('Captured').first().waitFor();
+		console.log(`figure: palette Enter to "Captured": ${Math.round(performance.now() - entered)} ms`);
+		await w.answer('Captured');
+		r.must('restore', 'before_change');
+		await w.says(/before_change$/);
+
+		await w.openFile('app.py');
+		await w.goTo(40);
+		r.write('src/app.py', r.read('src/app.py').replace('line_38 = 38', 'line_38 = "changed"'));
+		r.write('src/new.py', 'new = True\n');
+		r.sql('INSERT INTO invoices SELECT i, i FROM generate_series(1, 124) i');
+		await w.says('before_change · 2 files · 124 rows');
+		const changes = await w.view('Changes Since');
+		await changes.locator('.monaco-list-row', { hasText: 'invoices' }).filter({ hasText: '+124' }).waitFor();
+		await changes.locator('.monaco-list-row', { hasText: 'app.py' }).click();
+		await w.page.locator('.monaco-diff-editor').waitFor();
+		await w.page.locator('.tab.active', { hasText: 'before_change ↔ now' }).waitFor();
+		await w.screenshot('changes');
+		await w.page.locator('.monaco-diff-editor .view-line', { hasText: 'line_38 = "changed"' }).first().waitFor();
+		await w.openFile('app.py');
+
+		const row = (await w.view('Checkpoints')).locator('.monaco-list-row', { hasText: 'before_change' });
+		await row.hover();
+		await row.locator('.action-label[aria-label^="Restore Checkpoint"]').click();
+		await w.dialog.waitFor();
+		await w.screenshot('restore');
+		const question = await w.decide('Restore');
+		for (const named of ['src/app.py', 'src/new.py', 'invoices', 'Undo Last Restore']) {
+			assert.ok(question.includes(named), `the question names ${named}: ${question}`);
+		}
+		await w.toast('Restored before_change').waitFor();
+		assert.ok(r.read('src/app.py').includes('line_38 = 38'), 'the file is back');
+		assert.equal(r.count('invoices'), 0, 'the rows are back');
+		await w.page.locator('.view-line', { hasText: 'line_38 = 38' }).first().waitFor();
+		assert.equal(await w.position(), 40, 'the editor keeps its place');
+
+		await w.answer('Restored before_change', 'Undo');
+		await w.toast('Undone').waitFor();
+		assert.ok(r.read('src/app.py').includes('"changed"'));
+		assert.equal(r.count('invoices'), 124);
+		await w.page.locator('.view-line', { hasText: '"changed"' }).first().waitFor();
+		await w.answer('Undone');
+		await w.command('Forklift: Redo');
+		await w.answer('Redone');
+		assert.ok(r.read('src/app.py').includes('line_38 = 38'));
+		assert.equal(r.count('invoices'), 0);
+		console.log(`figure: activation: ${await w.activation()} (code loading, call)`);
+	});
+	r.tearDown();
+}
+
+async function unsaved(world: World, editor: Editor): Promise<void> {
+	const r = shop(world, 'unsaved');
+	const before = r.read('src/app.py');
+	await inWindow(editor, r.path, 'unsaved', async (w) => {
+		await w.says('before_change');
+		r.sql('INSERT INTO invoices VALUES (99, 99)');
+		await w.openFile('app.py');
+		await w.goTo(1);
+		await w.page.keyboard.type('typed = 1 ');
+		await w.page.locator('.tab.active.dirty').waitFor();
+
+		await w.command('Forklift: Restore Checkpoint');
+		await w.pick('before_change');
+		const text = await w.decide('Cancel');
+		assert.ok(text.includes('src/app.py has unsaved changes'), text);
+		assert.equal(r.count('invoices'), 11, 'nothing was restored');
+		assert.equal(r.forklift(['restore', 'before_change']).code, 10, 'the command line refuses, too');
+
+		await w.command('Forklift: Capture Checkpoint');
+		await w.decide('Save All and Capture');
+		await w.toast('Captured').waitFor();
+		await w.answer('Captured');
+		assert.ok(r.read('src/app.py').startsWith('typed = 1'));
+
+		await w.page.locator('.tab.active:not(.dirty)').waitFor();
+		await w.page.keyboard.type('again ');
+		await w.page.locator('.tab.active.dirty').waitFor();
+		await w.command('Forklift: Restore Checkpoint');
+		await w.pick('before_change');
+		await w.decide('Discard and Restore');
+		await w.decide('Restore');
+		await w.answer('Restored before_change');
+		assert.equal(r.read('src/app.py'), before);
+		assert.equal(r.count('invoices'), 10);
+		await w.page.locator('.tab.active:not(.dirty)').waitFor();
+		await w.page.locator('.view-line', { hasText: /^line_1 = 1$/ }).first().waitFor();
+	});
+	r.tearDown();
+}
+
+async function killed(world: World, editor: Editor): Promise<void> {
+	const r = shop(world, 'killed');
+	r.sql('INSERT INTO invoices VALUES (99, 99)');
+	r.write('src/app.py', 'changed = True\n');
+	await inWindow(editor, r.path, 'killed', async (w) => {
+		await w.says('before_change · 1 file · 1 row');
+		const end = r.forklift(['restore', 'before_change'], { FORKLIFT_FAILPOINT_KILL: 'current.json' });
+		assert.equal(end.signal, 'SIGKILL', end.stderr);
+		await w.says('restore interrupted');
+		await w.page.locator('.statusbar-item.error-kind[id$="forklift.status"]').waitFor();
+		await w.screenshot('interrupted');
+		assert.equal(r.forklift(['capture']).code, 6, 'nothing else is done meanwhile');
+		await w.status.click();
+		await w.decide('Recover');
+		await w.answer('Recovered');
+		await w.says('before_change');
+		const back = r.read('src/app.py').startsWith('changed');
+		assert.equal(r.count('invoices'), back ? 11 : 10, 'both halves are of the same moment');
+	});
+	r.tearDown();
+}
+
+async function oneFile(world: World, editor: Editor): Promise<void> {
+	const r = shop(world, 'one');
+	const before = r.read('src/app.py');
+	r.write('src/app.py', 'changed = True\n');
+	r.write('src/invoice.sql', 'SELECT 1;\n');
+	await inWindow(editor, r.path, 'one', async (w) => {
+		await w.says('2 files');
+		await w.openFile('app.py');
+		await w.command('Forklift: Compare File With Checkpoint');
+		await w.pick('before_change');
+		await w.page.locator('.tab.active', { hasText: 'before_change ↔ now' }).waitFor();
+		await w.command('Forklift: Compare Worktree With Checkpoint');
+		await w.pick('before_change');
+		await w.page.locator('.tab.active', { hasText: 'Changes since before_change' }).waitFor();
+		await w.page.locator('.multiDiffEntry', { hasText: 'invoice.sql' }).first().waitFor();
+		await w.screenshot('compare');
+		await w.openFile('app.py');
+		await w.command('Forklift: Restore This File');
+		await w.pick('before_change');
+		const question = await w.decide('Restore');
+		assert.ok(question.includes('src/app.py') && !question.includes('invoice.sql') && !question.includes('database'), question);
+		await w.answer('Restored before_change');
+		assert.equal(r.read('src/app.py'), before);
+		assert.equal(r.read('src/invoice.sql'), 'SELECT 1;\n', 'the other file stays');
+		await w.says('1 file');
+	});
+	r.tearDown();
+}
+
+async function tools(world: World, editor: Editor): Promise<void> {
+	const r = shop(world, 'tools');
+	await inWindow(editor, r.path, 'tools', async (w) => {
+		await w.says('before_change');
+		await w.command('Forklift: Run Command');
+		await w.pick('count');
+		const shown = await w.decide('Approve');
+		assert.ok(shown.includes('ls src | wc -l'), shown);
+		await w.terminalSays(/^\s*2\s*$/m);
+		await w.command('Forklift: Copy Database URL');
+		await w.page.locator('.statusbar-item', { hasText: 'Copied the URL' }).waitFor();
+		assert.equal(await w.clipboard(), r.must('db', 'url').trim());
+		await w.command('Forklift: Copy Diagnostics');
+		await w.answer('Copied the diagnostics');
+		const told = await w.clipboard();
+		assert.ok(told.includes('"phase": "running"') && !told.includes('postgres'), told);
+		await w.status.click();
+		await w.row('Restore Checkpoint').waitFor();
+		await w.screenshot('actions');
+		await w.page.keyboard.press('Escape');
+		await w.command('Forklift: New Worktree From Checkpoint');
+		await w.pick('before_change');
+		await w.type('try-it');
+		await w.toast('Made the worktree').waitFor();
+		assert.ok(r.must('worktree', 'list').includes('try-it'));
+		await w.answer('Made the worktree');
+		await w.command('Forklift: Forget Checkpoint');
+		await w.page.keyboard.press('Escape');
+		await w.command('Forklift: Prune');
+		await w.answer('nothing to free');
+		await w.command('Forklift: Show Log');
+		await w.page.locator('.part.panel', { hasText: 'connected to forklift' }).waitFor();
+		await w.command('Forklift: Restart');
+		await w.says('before_change');
+		await w.command('Forklift: Show Walkthrough');
+		await w.page.locator('.gettingStarted', { hasText: 'Get Started With Forklift' }).first().waitFor();
+		await w.screenshot('walkthrough');
+	});
+	r.tearDown();
+}

@@ -1,0 +1,51 @@
+/** Several worktrees at once: two windows, and two folders in one window. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Editor } from './editor';
+import { inWindow, shop } from './stories';
+import type { World } from './world';
+
+export function windowStories(world: World, editor: Editor): void {
+	test('two windows on two worktrees, and one window on both', () => worktrees(world, editor));
+}
+
+async function worktrees(world: World, editor: Editor): Promise<void> {
+	const r = shop(world, 'left');
+	r.must('worktree', 'add', '../right', '--from', 'before_change');
+	const right = world.at('right');
+	right.sql('INSERT INTO invoices VALUES (99, 99)');
+	right.must('capture', 'in_right');
+	await inWindow(editor, r.path, 'left', async (a) => {
+		await a.says('before_change');
+		await inWindow(editor, right.path, 'right', async (b) => {
+			await b.says('in_right');
+			await b.view('Checkpoints');
+			await b.command('Forklift: Capture Checkpoint With a Name');
+			await b.type('second');
+			await b.type('');
+			await b.answer('Captured second');
+			await b.says('second');
+			assert.ok(/before_change/.test((await a.status.innerText()).trim()), 'the other window stays where it is');
+			const tree = await a.view('Checkpoints');
+			await tree.locator('.monaco-list-row', { hasText: 'right' }).first().click();
+			await tree.locator('.monaco-list-row', { hasText: 'in_right' }).waitFor();
+			await a.screenshot('worktrees');
+		});
+	});
+	const file = join(world.dir, 'both.code-workspace');
+	writeFileSync(file, JSON.stringify({ folders: [{ path: r.path }, { path: right.path }] }));
+	await inWindow(editor, file, 'both', async (w) => {
+		await w.says(/left: before_change|right: second/);
+		await w.command('Forklift: Capture Checkpoint With a Name');
+		await w.pick('right');
+		await w.type('from_both');
+		await w.type('');
+		await w.answer('Captured from_both');
+		assert.ok(right.must('list').includes('from_both'));
+		assert.ok(!r.must('list').includes('from_both'));
+	});
+	right.tearDown();
+	r.tearDown();
+}
