@@ -98,6 +98,12 @@ func (op *operation) look(ctx context.Context, verb string, part Part, opt WaitO
 	if err != nil {
 		return fault.Wrap(verb, op.w.file(selectionFile), err)
 	}
+	for _, slot := range [...]Slot{SlotA, SlotB} {
+		// A record of ours would take the place of a newer program's.
+		if _, err := op.w.readSlot(slot); fault.KindOf(err) == fault.Unsupported {
+			return fault.Wrap(verb, op.w.file(slotFile(slot)), err)
+		}
+	}
 	op.j = op.w.newJournal(verb, before)
 	op.j.Part = part
 	st, err := op.w.db.State(ctx, before.Slot)
