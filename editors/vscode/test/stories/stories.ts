@@ -123,7 +123,7 @@ async function unsaved(world: World, editor: Editor): Promise<void> {
 		const text = await w.decide('Cancel');
 		assert.ok(text.includes('src/app.py has unsaved changes'), text);
 		assert.equal(r.count('invoices'), 11, 'nothing was restored');
-		assert.equal(r.forklift(['restore', 'before_change']).code, 10, 'the command line refuses, too');
+		assert.equal(r.forklift(['capture']).code, 10, 'the command line refuses, too');
 
 		await w.command('Forklift: Capture Checkpoint');
 		await w.decide('Save All and Capture');
