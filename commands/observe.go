@@ -9,6 +9,7 @@ import (
 // Observed is what an observer that stays, such as the editors' server, asks
 // of a worktree beside its verbs.
 type Observed interface {
+	TrackedStatus(ctx context.Context, t *engine.Tracker, touched []string) (*engine.StatusResult, error)
 	QuickStatus(ctx context.Context) (*engine.StatusResult, error)
 	Places(ctx context.Context) (*engine.Places, error)
 	LastMove(ctx context.Context, known string) (*engine.Move, error)

@@ -50,6 +50,18 @@ new fields may come. Control characters and \ are escaped as \n, \x1b, \\.
 	},
 }, Status)
 
+// StatusTracked is Status for whoever keeps watch over the worktree; see
+// engine.Worktree.TrackedStatus.
+func StatusTracked(ctx context.Context, env Env, t *engine.Tracker, touched []string) (StatusResult, error) {
+	return inWorktree(ctx, env, func(w Worktree) (StatusResult, error) {
+		s, err := w.TrackedStatus(ctx, t, touched)
+		if err != nil {
+			return StatusResult{}, err
+		}
+		return statusResult(s), nil
+	})
+}
+
 // Status looks at the worktree without changing anything.
 func Status(ctx context.Context, env Env, req StatusRequest) (StatusResult, error) {
 	return inWorktree(ctx, env, func(w Worktree) (StatusResult, error) {

@@ -42,5 +42,5 @@ func (w *Worktree) Places(ctx context.Context) (*Places, error) {
 // QuickStatus is Status without what takes a scan: the changed files are left
 // out, and FilesKnown is false.
 func (w *Worktree) QuickStatus(ctx context.Context) (*StatusResult, error) {
-	return w.status(ctx, false)
+	return w.statusWith(ctx, nil)
 }

@@ -19,9 +19,16 @@ const MaxStatusFiles = 1000
 // Status tells the state of the worktree. It takes no lock for long, runs
 // nothing of the repository, and changes nothing; what it cannot find out it
 // names in Problems.
-func (w *Worktree) Status(ctx context.Context) (*StatusResult, error) { return w.status(ctx, true) }
+func (w *Worktree) Status(ctx context.Context) (*StatusResult, error) {
+	return w.statusWith(ctx, w.statusFiles)
+}
 
-func (w *Worktree) status(ctx context.Context, files bool) (*StatusResult, error) {
+// statusFunc fills in the changed files.
+type statusFunc func(ctx context.Context, res *StatusResult, pair *storage.Pair, sel config.Selection) error
+
+// statusWith is Status with a way to find the changed files; nil leaves them
+// out.
+func (w *Worktree) statusWith(ctx context.Context, files statusFunc) (*StatusResult, error) {
 	res := &StatusResult{Worktree: w.Info(), Source: []string{}, Files: []FileChange{}, Tables: []TableChange{}, Holders: []HolderInfo{}}
 	if err := w.statusOperation(ctx, res); err != nil {
 		return nil, err
@@ -45,7 +52,7 @@ func (w *Worktree) status(ctx context.Context, files bool) (*StatusResult, error
 	if res.App, err = w.stoppedApp(); err != nil {
 		res.Problems = append(res.Problems, problem(err))
 	}
-	if files {
+	if files != nil {
 		if res.Orphans, err = w.orphanNames(ctx); err != nil {
 			res.Problems = append(res.Problems, problem(err))
 		}
@@ -94,7 +101,7 @@ func (w *Worktree) statusOperation(ctx context.Context, res *StatusResult) error
 
 // statusChanges compares the worktree with the checkpoint it rests on. A
 // .forklift.json that cannot be read hides the files only.
-func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult, files bool) error {
+func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult, files statusFunc) error {
 	cfg, err := w.Config(ctx)
 	if err != nil {
 		res.Problems = append(res.Problems, problem(err))
@@ -119,8 +126,8 @@ func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult, files b
 		}
 		res.SourceCheckpoint = w.resting(source, sel)
 	}
-	if sel.source().Project != "" && cfg != nil && files {
-		if err := w.statusFiles(ctx, res, source, cfg.Selection()); err != nil {
+	if sel.source().Project != "" && cfg != nil && files != nil {
+		if err := files(ctx, res, source, cfg.Selection()); err != nil {
 			return err
 		}
 	}
@@ -146,20 +153,31 @@ func (w *Worktree) statusFiles(ctx context.Context, res *StatusResult, pair *sto
 	if err != nil {
 		return err
 	}
+	opt, err := w.changeOptions(pair, sel, ignored)
+	if err != nil {
+		return err
+	}
+	opt.Memory, opt.Limit = w.loadMemory(memoryOfSources), MaxStatusFiles
+	changes, count, err := worktree.Changes(ctx, opt)
+	if err != nil {
+		return err
+	}
+	res.list(changes, count)
+	return nil
+}
+
+// changeOptions compare the worktree with a pair.
+func (w *Worktree) changeOptions(pair *storage.Pair, sel config.Selection, ignored []string) (worktree.ChangeOptions, error) {
 	rules, err := w.sourceRules(sel, ignored, nil)
-	if err != nil {
-		return err
-	}
-	changes, count, err := worktree.Changes(ctx, worktree.ChangeOptions{FS: w.fs, Dir: w.rec.Path, Store: w.store,
-		Rules: rules, Manifest: pair.Source.Manifest, Memory: w.loadMemory(memoryOfSources), Limit: MaxStatusFiles})
-	if err != nil {
-		return err
-	}
-	for _, c := range changes {
-		res.Files = append(res.Files, FileChange{Path: worktree.QuotePath(c.Path), Change: c.Change})
+	return worktree.ChangeOptions{FS: w.fs, Dir: w.rec.Path, Store: w.store, Rules: rules, Manifest: pair.Source.Manifest}, err
+}
+
+// list is what a comparison found; at most MaxStatusFiles are listed.
+func (res *StatusResult) list(changes []worktree.Change, count int) {
+	for _, c := range changes[:min(len(changes), MaxStatusFiles)] {
+		res.Files = append(res.Files, FileChange{Path: c.Path, Change: c.Change})
 	}
 	res.FileCount, res.FilesKnown = count, true
-	return nil
 }
 
 // statusTables compares the running server's counters with the pair's.

@@ -91,7 +91,7 @@ func (s *session) runVerb(ctx context.Context, v *commands.Verb, at place, reque
 	var result any
 	result, err = v.Run(ctx, env, request)
 	if at.tree != nil && !v.ReadOnly {
-		at.tree.refresh()
+		at.tree.refresh(false)
 	}
 	return result, err
 }

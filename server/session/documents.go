@@ -277,7 +277,7 @@ func (s *session) saveUnsaved(t *tree) {
 		s.hub.opt.Log.Warn("record unsaved buffers", "worktree", t.root, "error", err)
 		return
 	}
-	t.refresh()
+	t.refresh(false)
 }
 
 // mark notes that the record of a tree is behind; docs.mu is held.

@@ -2,9 +2,12 @@ package session
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"forklift/commands"
 	"forklift/engine"
+	"forklift/engine/config"
 	"forklift/server/watch"
 )
 
@@ -54,15 +57,36 @@ func (t *tree) look(event watch.Event) (again bool) {
 	if event.Dirs || event.Link {
 		t.watch(ctx)
 	}
-	full, err := commands.Status(ctx, t.env, commands.StatusRequest{})
+	full, err := commands.StatusTracked(ctx, t.env, &t.tracker, touched(event))
 	if err != nil {
 		t.untracked(ctx, err, wanted)
 		return false
 	}
 	t.publish(full, wanted)
-	t.lookElsewhere(ctx)
+	if mayLeadElsewhere(event) {
+		t.lookElsewhere(ctx)
+	}
 	t.each((*session).refreshLenses)
 	return full.Operation != nil
+}
+
+// touched are the files that an event names; nil when anything may have
+// changed.
+func touched(event watch.Event) []string {
+	switch {
+	case event.Dirs || event.Link:
+		return nil
+	case event.Files:
+		return event.Paths
+	}
+	return []string{}
+}
+
+// mayLeadElsewhere reports an event that may have changed a file of variables,
+// or which variable counts.
+func mayLeadElsewhere(event watch.Event) bool {
+	return !event.Files || event.Paths == nil || event.Records || event.Dirs || event.Link ||
+		slices.ContainsFunc(event.Paths, func(p string) bool { return strings.HasPrefix(p, ".env") || p == config.Name })
 }
 
 // lookElsewhere looks for lines that lead to another database.

@@ -38,6 +38,7 @@ type tree struct {
 	sessions map[*session]int
 	status   *commands.StatusResult // the last one; nil before
 	raw      json.RawMessage        // it, encoded
+	scan     bool                   // whoever asked wants everything looked at
 	wanted   int64                  // number of the last status that was asked for
 	done     int64                  // the status is at least as new as this request
 	advanced chan struct{}          // closed when done grows
@@ -55,6 +56,7 @@ type tree struct {
 	findErr  error  // why root is in no git worktree; nil when it is
 	lastMove string // the last restore, undo or redo that was told
 	moveSeen bool
+	tracker  engine.Tracker
 }
 
 func newTree(h *Hub, root, gitDir string, peer Peer) *tree {
@@ -115,9 +117,11 @@ func (t *tree) last() *commands.StatusResult {
 	return t.status
 }
 
-// refresh asks for a new status; it does not wait.
-func (t *tree) refresh() int64 {
+// refresh asks for a new status; it does not wait. With scan no file is
+// believed to be as it was.
+func (t *tree) refresh(scan bool) int64 {
 	t.mu.Lock()
+	t.scan = t.scan || scan
 	t.wanted++
 	n := t.wanted
 	t.mu.Unlock()
@@ -130,7 +134,7 @@ func (t *tree) refresh() int64 {
 
 // fresh is a status that was begun after the call.
 func (t *tree) fresh(ctx context.Context) (json.RawMessage, error) {
-	n := t.refresh()
+	n := t.refresh(true)
 	for {
 		t.mu.Lock()
 		raw, done, advanced := t.raw, t.done, t.advanced
@@ -175,7 +179,9 @@ func (t *tree) run() {
 			continue
 		case event = <-events:
 		case <-t.ask:
-			event.Files = true
+			t.mu.Lock()
+			event.Files, t.scan = t.scan, false
+			t.mu.Unlock()
 		case <-recheck.C:
 			event.Records = true
 		}

@@ -19,7 +19,7 @@ func newGathering() *gathering {
 
 // add takes an event in; an empty one is none.
 func (g *gathering) add(e Event) {
-	if e == (Event{}) {
+	if e.none() {
 		return
 	}
 	g.event.add(e)

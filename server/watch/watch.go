@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,10 +51,34 @@ type Event struct {
 	Dirs    bool // the directories themselves may be others: Set is to be called
 	Records bool // the worktree's records or its commands
 	Link    bool // it was set up, torn down, moved or removed
+	// Paths are the files, relative to Root, when nothing else may have
+	// changed among the files; nil means that anything may have. They are told
+	// only of directories that the system watches: one that is scanned tells of
+	// everything.
+	Paths []string
 }
+
+// maxPaths bounds the paths of an event; with more, anything may have changed.
+const maxPaths = 512
+
+// none reports an event that tells of nothing.
+func (e Event) none() bool { return !e.Files && !e.Dirs && !e.Records && !e.Link }
 
 // add merges another event.
 func (e *Event) add(more Event) {
+	switch {
+	case !more.Files:
+	case !e.Files:
+		e.Paths = slices.Clone(more.Paths)
+	case e.Paths == nil || more.Paths == nil || len(e.Paths)+len(more.Paths) > maxPaths:
+		e.Paths = nil
+	default:
+		for _, p := range more.Paths {
+			if !slices.Contains(e.Paths, p) {
+				e.Paths = append(e.Paths, p)
+			}
+		}
+	}
 	e.Files = e.Files || more.Files
 	e.Dirs = e.Dirs || more.Dirs
 	e.Records = e.Records || more.Records
@@ -217,6 +242,9 @@ func (w *Watcher) classify(e fsnotify.Event) Event {
 // classifyFile is classify for what is in one of the target's directories.
 func (w *Watcher) classifyFile(e fsnotify.Event, name, base string, gone bool) Event {
 	event := Event{Files: true}
+	if rel, err := filepath.Rel(w.target.Root, name); err == nil {
+		event.Paths = []string{filepath.ToSlash(rel)}
+	}
 	for _, rule := range w.target.Rules {
 		event.Dirs = event.Dirs || filepath.Join(w.target.Root, rule) == name
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ func next(t *testing.T, w *Watcher, want Event) {
 		case e := <-w.Events():
 			both := e
 			both.add(want)
-			if both == e {
+			if both.Paths = e.Paths; reflect.DeepEqual(both, e) {
 				return
 			}
 		case <-deadline:
@@ -71,6 +72,44 @@ func TestEventsSayWhereToLook(t *testing.T) {
 	} {
 		write(t, filepath.Join(root, name))
 		next(t, w, want)
+	}
+}
+
+func TestEventsNameTheFiles(t *testing.T) {
+	root, _, w := place(t, Options{})
+	write(t, filepath.Join(root, "src/a"))
+	write(t, filepath.Join(root, "src/deep/b"))
+	write(t, filepath.Join(root, "src/a"))
+	got := map[string]bool{}
+	deadline := time.After(patience)
+	for len(got) < 2 {
+		select {
+		case e := <-w.Events():
+			for _, p := range e.Paths {
+				got[p] = true
+			}
+			if e.Files && e.Paths == nil {
+				t.Fatalf("event %+v names no file", e)
+			}
+		case <-deadline:
+			t.Fatalf("only %v", got)
+		}
+	}
+	if !got["src/a"] || !got["src/deep/b"] {
+		t.Errorf("named %v", got)
+	}
+	for i := range 2 * maxPaths {
+		write(t, filepath.Join(root, "src", fmt.Sprint(i)))
+	}
+	for {
+		select {
+		case e := <-w.Events():
+			if e.Files && e.Paths == nil {
+				return // too many for names
+			}
+		case <-deadline:
+			t.Fatal("a storm names every file")
+		}
 	}
 }
 
@@ -139,7 +178,7 @@ func TestWhatIsNotATargetAnyMoreIsSilent(t *testing.T) {
 	write(t, filepath.Join(root, "records/current.json"))
 	select {
 	case e := <-w.Events():
-		if e != (Event{Records: true}) {
+		if !reflect.DeepEqual(e, Event{Records: true}) {
 			t.Errorf("event %+v", e)
 		}
 	case <-time.After(patience):

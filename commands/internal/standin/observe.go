@@ -20,6 +20,14 @@ func (w worktree) QuickStatus(ctx context.Context) (*engine.StatusResult, error)
 	return &quick, nil
 }
 
+// TrackedStatus is the whole status, whatever was touched.
+func (w worktree) TrackedStatus(ctx context.Context, _ *engine.Tracker, touched []string) (*engine.StatusResult, error) {
+	if err := w.e.call("tracked", touched); err != nil {
+		return nil, err
+	}
+	return w.Status(ctx)
+}
+
 // Places are the worktree's top and two directories that are not there.
 func (w worktree) Places(context.Context) (*engine.Places, error) {
 	root := w.e.info().Path
