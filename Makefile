@@ -7,16 +7,26 @@ TIMEOUT ?= 75m
 # More flags for go test, such as TESTFLAGS=-v.
 TESTFLAGS ?=
 
-.PHONY: help build test scripts torture fuzz bench lint demo clean
+# The editors whose tests are in the tree.
+EDITORS  = $(wildcard editors/vscode/test/run.sh editors/nvim/test/run.sh)
+
+.PHONY: help build vsix test test-editors scripts torture fuzz bench lint demo clean
 
 help: ## print the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## bin/forklift
 	$(GO) build -o bin/forklift ./commands/forklift
 
-test: lint ## everything: unit tests, policy, scripts with real servers, the torture sweep
+vsix: ## editors/vscode/bin/forklift.vsix, the extension for VS Code; needs npm
+	editors/vscode/package.sh
+
+test: lint ## everything: unit tests, policy, scripts with real servers, the torture sweep, the editors
 	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) ./...
+	$(MAKE) test-editors
+
+test-editors: ## the extensions in real editors, which are put into .cache; needs npm, on Debian also root
+	@set -e; for run in $(sort $(EDITORS)); do echo $$run; $$run; done
 
 lint: ## go vet for this system, for macOS and for the torture build; the policy tests
 	$(GO) vet ./...

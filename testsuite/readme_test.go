@@ -102,8 +102,23 @@ func runDocument(t *testing.T, document string) {
 	scripts := readmeScripts(t, top, string(text))
 	sh(repo, "prepare.sh", "set -eu\ngit init -q\ngit add -A\ngit commit -q -m first\n")
 	sh(top, "top.sh", scripts["top"])
+	sh(dir, "server.sh", dotenv)
 	sh(repo, "repository.sh", scripts["repository"]+"forklift teardown --yes\n")
+	sh(filepath.Join(dir, "server"), "end.sh", "forklift teardown --yes\n")
 }
+
+// dotenv makes what a text can take for granted: a running server with a
+// database, and a .env in the repository that names it.
+const dotenv = `set -eu
+mkdir server
+cd server
+git init -q
+git commit -q --allow-empty -m first
+forklift setup --yes
+forklift db start
+forklift db shell -c 'CREATE TABLE orders AS SELECT i AS id FROM generate_series(1, 10) i'
+echo "DATABASE_URL=$(forklift db url)" > ../shop/.env
+`
 
 // TestReadmeNamesEveryExitCode compares the text with the help of the program.
 func TestReadmeNamesEveryExitCode(t *testing.T) {

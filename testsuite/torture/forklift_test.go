@@ -85,13 +85,23 @@ func run(m *testing.M) (int, error) {
 
 // world is a home with a store, and a repository in it.
 type world struct {
-	root string // of everything
+	root string // of everything; what Forklift sees is root/w
 	repo string
 	env  []string
+	wrap []string // a program and its arguments that starts the command; nil for none
 }
 
 // newWorld makes a home and a repository with one commit.
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := newRoot(t)
+	w.fill(t)
+	return w
+}
+
+// newRoot makes the directory of a world, and sees to it that nothing of the
+// world is left in the end.
+func newRoot(t *testing.T) *world {
 	t.Helper()
 	root, err := harness.TempDir()
 	if err != nil {
@@ -106,7 +116,13 @@ func newWorld(t *testing.T) *world {
 		}
 		os.RemoveAll(root)
 	})
-	home := filepath.Join(root, "w", "home")
+	return w
+}
+
+// fill makes the home, and the repository with its commit.
+func (w *world) fill(t *testing.T) {
+	t.Helper()
+	home := filepath.Join(w.root, "w", "home")
 	if err := harness.MakeHome(home); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +139,6 @@ func newWorld(t *testing.T) *world {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	return w
 }
 
 // write writes a file of the worktree.
@@ -153,7 +168,8 @@ func (r result) String() string {
 // forklift runs the command in the worktree with more environment variables.
 func (w *world) forklift(t *testing.T, env []string, args ...string) result {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(shared.bin, "forklift"), args...)
+	argv := append(append(w.wrap[:len(w.wrap):len(w.wrap)], filepath.Join(shared.bin, "forklift")), args...)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = w.repo, append(w.env[:len(w.env):len(w.env)], env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

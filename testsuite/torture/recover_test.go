@@ -18,11 +18,14 @@ type situation struct {
 	step func(steps []string, atSwitch int) int
 }
 
+// behind is the first step behind the switch.
+func behind(_ []string, atSwitch int) int { return atSwitch + 1 }
+
 // situations are the two sides of the switch, and with everything others.
 func situations() []situation {
 	found := []situation{
 		{"before", func(_ []string, atSwitch int) int { return atSwitch }},
-		{"behind", func(_ []string, atSwitch int) int { return atSwitch + 1 }},
+		{"behind", behind},
 	}
 	for i := range spread {
 		if everything {
@@ -47,23 +50,32 @@ func TestRecoverKilledAtEveryStep(t *testing.T) {
 			p := prepare(t)
 			before, after := p.outcome(t, s)
 			steps := p.trace(t, s)
-			atSwitch := 1 + slices.IndexFunc(steps, isSwitch)
-			if atSwitch == 0 {
-				t.Fatalf("no step of %v is the switch: %q", s.argv, steps)
-			}
 			p.reset(t)
-			_, step := p.kill(t, at.step(steps, atSwitch), s.argv...)
-			forward, there := p.interrupted(t)
-			t.Logf("%s (journal: %v, forward: %v)", step, there, forward)
-			if at.name == "before" && forward || at.name == "behind" && !forward {
-				t.Fatalf("killed %s the switch, but status says forward: %v", at.name, forward)
-			}
-			p.alone(t)
+			forward := p.killed(t, s, at, steps)
 			inner := prepared{p.world, save(t, filepath.Join(p.root, "w"), filepath.Join(p.root, "inner"))}
-			c.sweep(t, func(int) bool { return true },
-				func(t *testing.T, n int) bool { return inner.nested(t, n, forward, before, after) })
+			c.sweep(t, func(int) bool { return true }, func(t *testing.T, n int) bool {
+				inner.reset(t)
+				return inner.nested(t, []string{"recover"}, n, forward, before, after)
+			})
 		})
 	}
+}
+
+// killed kills a restore at a situation and tells which way recover will go.
+func (w *world) killed(t *testing.T, s sweep, at situation, steps []string) (forward bool) {
+	t.Helper()
+	atSwitch := 1 + slices.IndexFunc(steps, isSwitch)
+	if atSwitch == 0 {
+		t.Fatalf("no step of %v is the switch: %q", s.argv, steps)
+	}
+	_, step := w.kill(t, at.step(steps, atSwitch), s.argv...)
+	forward, there := w.interrupted(t)
+	t.Logf("%s (journal: %v, forward: %v)", step, there, forward)
+	if at.name == "before" && forward || at.name == "behind" && !forward {
+		t.Fatalf("killed %s the switch, but status says forward: %v", at.name, forward)
+	}
+	w.alone(t)
+	return forward
 }
 
 // isSwitch tells the one switch of a restore.
@@ -71,18 +83,27 @@ func isSwitch(step string) bool {
 	return strings.HasPrefix(step, "rename ") && strings.HasSuffix(step, "/current.json")
 }
 
-// nested kills recover at one of its steps and recovers again.
-func (p prepared) nested(t *testing.T, n int, forward bool, before, after state) bool {
-	p.reset(t)
-	killed, step := p.kill(t, n, "recover")
+// nested kills recover at one of its steps and recovers again. Killed, plain
+// recover goes the way it would have gone; --back does once that is written
+// down, and status tells whether it is.
+func (w *world) nested(t *testing.T, argv []string, n int, forward bool, before, after state) bool {
+	killed, step := w.kill(t, n, argv...)
 	t.Log(step)
-	direction := map[bool]string{true: "forward", false: "back"}[forward]
+	back := len(argv) > 1
+	if back && !killed {
+		forward = false
+	}
+	direction := map[bool]string{true: "forward", false: "back"}
 	if killed {
-		p.interrupted(t)
-		if again := p.recovered(t); again != "" && again != direction {
-			t.Fatalf("the first recover went %s, the second %s", direction, again)
+		now, there := w.interrupted(t)
+		if there && now != forward && !back {
+			t.Fatalf("status says forward: %v, before recover it was %v", now, forward)
+		}
+		forward = there && now || !there && forward && !back
+		if again := w.recovered(t); again != "" && again != direction[forward] {
+			t.Fatalf("the first recover went %s, the second %s", direction[forward], again)
 		}
 	}
-	p.settled(t, before, after, direction)
+	w.settled(t, before, after, direction[forward])
 	return killed
 }

@@ -97,16 +97,22 @@ func (p prepared) wanted(t *testing.T, s sweep) func(n int) bool {
 func (p prepared) trace(t *testing.T, s sweep) []string {
 	t.Helper()
 	p.reset(t)
-	p.begin(t, s)
-	r := p.forklift(t, []string{"FORKLIFT_FAILPOINT_TRACE=1"}, s.argv...)
+	return p.traceHere(t, s)
+}
+
+// traceHere is trace from the present state.
+func (w *world) traceHere(t *testing.T, s sweep) []string {
+	t.Helper()
+	w.begin(t, s)
+	r := w.forklift(t, []string{"FORKLIFT_FAILPOINT_TRACE=1"}, s.argv...)
 	if r.code != 0 {
 		t.Fatalf("trace %v: %v", s.argv, r)
 	}
-	p.rest(t)
+	w.rest(t)
 	var steps []string
 	for line := range strings.Lines(r.stderr) {
 		if _, step, found := strings.Cut(line, ": "); found && strings.HasPrefix(line, "failpoint ") {
-			steps = append(steps, kindOf(strings.ReplaceAll(strings.TrimSpace(step), p.root, "")))
+			steps = append(steps, kindOf(strings.ReplaceAll(strings.TrimSpace(step), w.root, "")))
 		}
 	}
 	return steps

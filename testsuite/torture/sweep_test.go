@@ -64,6 +64,13 @@ type prepared struct {
 func prepare(t *testing.T) prepared {
 	t.Helper()
 	w := newWorld(t)
+	w.live(t)
+	return prepared{w, save(t, filepath.Join(w.root, "w"), filepath.Join(w.root, "copy"))}
+}
+
+// live is what happens in a world before the verbs begin.
+func (w *world) live(t *testing.T) {
+	t.Helper()
 	w.must(t, "setup", "--yes")
 	w.sql(t, first)
 	w.must(t, "capture", "one")
@@ -80,7 +87,6 @@ func prepare(t *testing.T) prepared {
 		t.Fatal(err)
 	}
 	w.rest(t)
-	return prepared{w, save(t, filepath.Join(w.root, "w"), filepath.Join(w.root, "copy"))}
 }
 
 // rest stops the server, if it runs, and waits until nothing of the world runs.
@@ -199,10 +205,10 @@ func (p prepared) outcome(t *testing.T, s sweep) (before, after state) {
 }
 
 // begin brings the world to where the verb starts.
-func (p prepared) begin(t *testing.T, s sweep) {
+func (w *world) begin(t *testing.T, s sweep) {
 	t.Helper()
 	if s.running {
-		p.must(t, "db", "start")
+		w.must(t, "db", "start")
 	}
 }
 

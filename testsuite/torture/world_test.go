@@ -104,6 +104,10 @@ func (s *saved) mirror(t *testing.T, from, to string, changed func(string) bool,
 		target := filepath.Join(to, rel)
 		if d.IsDir() {
 			dirs = append(dirs, rel)
+			now, err := os.Lstat(target)
+			if err == nil && now.Mode() == info.Mode() {
+				return nil
+			}
 			if err := os.Mkdir(target, 0o700); err != nil && !os.IsExist(err) {
 				return err
 			}
@@ -126,7 +130,12 @@ func (s *saved) mirror(t *testing.T, from, to string, changed func(string) bool,
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chtimes(filepath.Join(to, dirs[i]), time.Time{}, info.ModTime()); err != nil {
+		// Those that are right are left alone: Forklift looks at change times.
+		target := filepath.Join(to, dirs[i])
+		if now, err := os.Stat(target); err == nil && now.ModTime().Equal(info.ModTime()) {
+			continue
+		}
+		if err := os.Chtimes(target, time.Time{}, info.ModTime()); err != nil {
 			t.Fatal(err)
 		}
 	}

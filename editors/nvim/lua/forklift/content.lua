@@ -5,6 +5,10 @@ local ui = require('forklift.ui')
 
 local M = {}
 
+-- filling are the buffers that are being filled: to write to one loads it, and
+-- that must not ask once more.
+local filling = {} ---@type table<integer, true>
+
 -- uri names a file at a checkpoint.
 ---@param path string absolute
 ---@param ref string
@@ -30,6 +34,9 @@ end
 ---@param uri string
 ---@param callback fun(err: forklift.Error?)?
 function M.read(buf, uri, callback)
+  if filling[buf] then
+    return
+  end
   local path, ref = M.parse(uri)
   local root = path and vim.fs.root(vim.fs.dirname(path), '.git')
   if not root then
@@ -38,8 +45,10 @@ function M.read(buf, uri, callback)
   vim.bo[buf].buftype, vim.bo[buf].swapfile, vim.bo[buf].bufhidden = 'nofile', false, 'wipe'
   vim.b[buf].forklift_root = vim.uv.fs_realpath(root) or root
   vim.b[buf].forklift_checkpoint = ref
+  filling[buf] = true
   client.request(vim.b[buf].forklift_root, 'forklift/content', { uri = uri }, function(err, answer)
     if not vim.api.nvim_buf_is_valid(buf) then
+      filling[buf] = nil
       return
     end
     if err and not callback then
@@ -49,7 +58,8 @@ function M.read(buf, uri, callback)
       if lines[#lines] == '' then
         table.remove(lines)
       end
-      vim.bo[buf].modifiable = true
+      vim.fn.bufload(buf)
+      vim.bo[buf].modifiable, vim.bo[buf].readonly = true, false
       vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
       vim.bo[buf].modifiable, vim.bo[buf].modified, vim.bo[buf].readonly = false, false, true
       local filetype = vim.filetype.match({ filename = path, contents = lines })
@@ -57,6 +67,7 @@ function M.read(buf, uri, callback)
         vim.bo[buf].filetype = filetype
       end
     end
+    filling[buf] = nil
     if callback then
       callback(err)
     end

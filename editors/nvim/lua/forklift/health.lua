@@ -5,8 +5,8 @@ local config = require('forklift.config')
 local M = {}
 
 -- run runs a program and waits a little.
-local function run(argv)
-  local ok, process = pcall(vim.system, argv, { text = true })
+local function run(argv, cwd)
+  local ok, process = pcall(vim.system, argv, { text = true, cwd = cwd })
   if not ok then
     return nil
   end
@@ -97,18 +97,18 @@ local function worktree()
   if not client.tracked(root) then
     return vim.health.info(root .. ' is not set up; :Forklift setup gives it a database of its own')
   end
-  local out, text = run({ config.get().binary, 'doctor', '--json' })
+  local out, text = run({ config.get().binary, 'doctor', '--json' }, root)
   local ok, result = pcall(vim.json.decode, out or text or '')
   if not ok or type(result.checks) ~= 'table' then
     return vim.health.error('`forklift doctor` failed: ' .. (text or ''))
   end
   vim.health.ok(root .. ' is set up')
   for _, c in ipairs(result.checks) do
-    local line = ('%s: %s'):format(c.name or '', c.text or c.message or '')
+    local line = ('%s: %s'):format(c.id, c.found)
     if c.verdict == 'problem' then
-      vim.health.error(line, c.hint)
+      vim.health.error(line, c['do'])
     elseif c.verdict == 'warning' then
-      vim.health.warn(line, c.hint)
+      vim.health.warn(line, c['do'])
     end
   end
   vim.health.info('`forklift doctor` tells more')

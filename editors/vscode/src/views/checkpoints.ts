@@ -93,9 +93,12 @@ export class CheckpointsView implements TreeDataProvider<Node>, Disposable {
 	/** The groups of rows of a worktree's project: its own one first. */
 	private async worktrees(s: Status): Promise<WorktreeNode[]> {
 		const all = workspace.getConfiguration('forklift').get<boolean>('showSafetyCheckpoints', false);
+		// The one that the worktree rests on is shown whatever it is: after an
+		// undo it is a safety checkpoint.
+		const hidden = all || (s.checkpoint !== undefined && s.checkpoint.kind !== 'capture');
 		let list: Checkpoint[];
 		try {
-			list = (await listCheckpoints(this.app, s.worktree.path, { project: true, all })).rows;
+			list = (await listCheckpoints(this.app, s.worktree.path, { project: true, all: hidden })).rows.filter((c) => all || c.current || c.kind === 'capture');
 		} catch (e) {
 			this.app.log.warn(`list checkpoints of ${s.worktree.path}: ${e instanceof Error ? e.message : String(e)}`);
 			return [];
