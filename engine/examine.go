@@ -52,6 +52,9 @@ type Examination struct {
 	Trusted     bool
 	Env         []EnvVar
 	DotEnv      map[string][]byte // content by name
+	TCP         *TCPInfo          // where the server listens beside its socket
+	TCPErr      error             // why it cannot
+	Limits      []string          // of forklift.toml, that are reached or near
 
 	Orphans    []string // names of worktrees that are gone
 	Others     []string // "NAME: VERB" of other worktrees' interrupted operations
@@ -178,7 +181,9 @@ func (p *project) examineWorktree(ctx context.Context, x *Examination, id string
 	} else if j != nil {
 		x.Interrupted = j.Verb
 	}
+	x.Limits = w.limitWarnings()
 	p.examineConfig(ctx, x, w)
+	w.examineTCP(ctx, x)
 	return nil
 }
 
@@ -199,6 +204,18 @@ func (p *project) examineConfig(ctx context.Context, x *Examination, w *Worktree
 		x.Env = env
 	}
 	x.DotEnv = p.variableFiles(x.Repo)
+}
+
+// examineTCP looks where the server listens; of one that does not run, whether
+// it could.
+func (w *Worktree) examineTCP(ctx context.Context, x *Examination) {
+	db, ok := w.db.(Networker)
+	if !ok {
+		return
+	}
+	if x.TCP, x.TCPErr = db.TCP(ctx); x.TCP != nil && x.ServerErr == nil && x.Server.State == AtRest.String() {
+		x.TCPErr = db.PortFree(ctx)
+	}
 }
 
 // variableFiles reads the files of variables at the top of a worktree.

@@ -25,6 +25,9 @@ type Networker interface {
 	EnableTCP(ctx context.Context, port int) (*TCPInfo, error)
 	// DisableTCP undoes that.
 	DisableTCP(ctx context.Context) error
+	// PortFree is an error if a server could not have its port, which names
+	// those who have it. Of a running server it says nothing.
+	PortFree(ctx context.Context) error
 }
 
 // network does what a setup asks for about TCP. The server must not run.

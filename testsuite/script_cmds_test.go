@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -169,6 +170,16 @@ func cmdSession(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("the session ended before it was ready")
+}
+
+// cmdListen: `listen PORT` has another program listen there until the script ends.
+func cmdListen(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: listen PORT")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:"+args[0])
+	ts.Check(err)
+	ts.Defer(func() { _ = listener.Close() })
 }
 
 // restrictLine is a line of pg_dump that is another one each time.

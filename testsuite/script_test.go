@@ -109,6 +109,7 @@ func TestScripts(t *testing.T) {
 			"repo":       cmdRepo,
 			"sql":        cmdSQL,
 			"session":    cmdSession,
+			"listen":     cmdListen,
 			"dump":       cmdDump,
 			"tree":       cmdTree,
 			"json":       cmdJSON,

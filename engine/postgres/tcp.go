@@ -163,6 +163,15 @@ func (c *cluster) portFree(port int) error {
 	return e
 }
 
+// PortFree is an error if a server of this branch could not have its TCP port now.
+func (c *cluster) PortFree(context.Context) error {
+	port, err := c.listens()
+	if err != nil || port == 0 {
+		return err
+	}
+	return c.portFree(port)
+}
+
 // bindable tries whether a server could have the port. Nothing listens there
 // at any time.
 func bindable(port int) error {

@@ -105,7 +105,7 @@ func (c *comparer) walk() error {
 		if err != nil {
 			return err
 		}
-		if err := c.visit(start, info); err != nil {
+		if err := c.visit(c.root, start, start, info); err != nil {
 			return err
 		}
 	}
@@ -132,8 +132,9 @@ func (c *comparer) gone(path string) {
 	}
 }
 
-// visit compares one path and, for a directory, what is in it.
-func (c *comparer) visit(p string, info vfs.Info) error {
+// visit compares one path and, for a directory, what is in it. The path is
+// called name in dir: names in a directory that is held open need one system call.
+func (c *comparer) visit(dir vfs.Root, name, p string, info vfs.Info) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
@@ -159,7 +160,20 @@ func (c *comparer) visit(p string, info vfs.Info) error {
 	if !info.IsDir() || d.Action == storage.KeepEmpty {
 		return nil
 	}
-	list, err := c.root.ReadDir(p)
+	return c.enter(dir, name, p)
+}
+
+// enter visits what is in a directory.
+func (c *comparer) enter(dir vfs.Root, name, p string) error {
+	sub, err := dir.OpenRoot(name)
+	if absent(err) || unreadable(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sub.Close() }()
+	list, err := sub.ReadDir(".")
 	if absent(err) || unreadable(err) {
 		return nil
 	}
@@ -167,15 +181,14 @@ func (c *comparer) visit(p string, info vfs.Info) error {
 		return err
 	}
 	for _, e := range list {
-		child := path.Join(p, e.Name)
-		info, err := c.root.Lstat(child)
+		info, err := sub.Lstat(e.Name)
 		if absent(err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if err := c.visit(child, info); err != nil {
+		if err := c.visit(sub, e.Name, path.Join(p, e.Name), info); err != nil {
 			return err
 		}
 	}

@@ -165,19 +165,24 @@ func (t *tree) run() {
 	defer recheck.Stop()
 	defer rest.Stop()
 	first, resting := true, true
+	var later watch.Event // what waits for the end of the rest
 	for {
-		events := t.watcher.Events()
-		if resting {
-			events = nil
-		}
 		event := watch.Event{}
 		select {
 		case <-t.ctx.Done():
 			return
 		case <-rest.C:
 			resting = false
-			continue
-		case event = <-events:
+			if later.None() {
+				continue
+			}
+			event, later = later, watch.Event{}
+		case event = <-t.watcher.Events():
+			// A few files cost little, and somebody waits for them.
+			if resting && touched(event) == nil {
+				later.Add(event)
+				continue
+			}
 		case <-t.ask:
 			t.mu.Lock()
 			event.Files, t.scan = t.scan, false

@@ -19,10 +19,10 @@ func newGathering() *gathering {
 
 // add takes an event in; an empty one is none.
 func (g *gathering) add(e Event) {
-	if e.none() {
+	if e.None() {
 		return
 	}
-	g.event.add(e)
+	g.event.Add(e)
 	g.quiet.Reset(quiet)
 	if !g.any {
 		g.any = true

@@ -61,11 +61,11 @@ type Event struct {
 // maxPaths bounds the paths of an event; with more, anything may have changed.
 const maxPaths = 512
 
-// none reports an event that tells of nothing.
-func (e Event) none() bool { return !e.Files && !e.Dirs && !e.Records && !e.Link }
+// None reports an event that tells of nothing.
+func (e Event) None() bool { return !e.Files && !e.Dirs && !e.Records && !e.Link }
 
-// add merges another event.
-func (e *Event) add(more Event) {
+// Add merges another event.
+func (e *Event) Add(more Event) {
 	switch {
 	case !more.Files:
 	case !e.Files:

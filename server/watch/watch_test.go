@@ -49,7 +49,7 @@ func next(t *testing.T, w *Watcher, want Event) {
 		select {
 		case e := <-w.Events():
 			both := e
-			both.add(want)
+			both.Add(want)
 			if both.Paths = e.Paths; reflect.DeepEqual(both, e) {
 				return
 			}

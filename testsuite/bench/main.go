@@ -5,6 +5,11 @@
 // the file that -json names.
 //
 //	bench -forklift bin/forklift [-sizes 8,64,256] [-rounds 7] [-json FILE] [-dir DIRECTORY]
+//	bench -editors [-files 100000] [-worktrees 20] ...
+//
+// With -editors it measures instead what an editor waits for: the daemon's
+// start, round trips, and how long after a save or a capture the new status is
+// pushed, in a small repository and in one of many files.
 //
 // Times are medians. "wall" is the whole command as a user waits for it,
 // process start included; "away" is how long the server did not accept
@@ -31,6 +36,8 @@ type options struct {
 	forklift, json, dir string
 	sizes               []int // MiB of payload
 	rounds              int
+	editors             bool
+	files, worktrees    int // with editors
 }
 
 // report is everything that was measured.
@@ -62,6 +69,9 @@ func parse() (options, error) {
 	flag.IntVar(&opt.rounds, "rounds", 7, "measurements per figure; the median counts")
 	flag.StringVar(&opt.json, "json", "", "file to write the figures to as JSON")
 	flag.StringVar(&opt.dir, "dir", "", "directory to work in; a temporary one without it")
+	flag.BoolVar(&opt.editors, "editors", false, "measure what editors get instead")
+	flag.IntVar(&opt.files, "files", 100_000, "with -editors: files of the large repository")
+	flag.IntVar(&opt.worktrees, "worktrees", 20, "with -editors: worktrees that one editor has open")
 	flag.Parse()
 	for _, text := range strings.Split(sizes, ",") {
 		n, err := strconv.Atoi(text)
@@ -81,6 +91,14 @@ func run(opt options) error {
 	if err != nil {
 		return err
 	}
+	if opt.editors {
+		r, err := editors(opt, pg)
+		if err != nil {
+			return err
+		}
+		fmt.Print(editorsTable(r))
+		return save(opt.json, r)
+	}
 	rep := report{System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Rounds: opt.rounds}
 	for _, size := range opt.sizes {
 		fmt.Fprintf(os.Stderr, "measuring with %d MiB …\n", size)
@@ -91,9 +109,14 @@ func run(opt options) error {
 		rep.Results = append(rep.Results, r)
 	}
 	fmt.Print(table(rep))
-	data, err := json.MarshalIndent(rep, "", "  ")
-	if err != nil || opt.json == "" {
+	return save(opt.json, rep)
+}
+
+// save writes figures as JSON; "" is no file.
+func save(name string, figures any) error {
+	data, err := json.MarshalIndent(figures, "", "  ")
+	if err != nil || name == "" {
 		return err
 	}
-	return os.WriteFile(opt.json, append(data, '\n'), 0o644)
+	return os.WriteFile(name, append(data, '\n'), 0o644)
 }

@@ -51,7 +51,7 @@ var checks = []struct {
 }{
 	{"versions", versions}, {"git", git}, {"postgres", installation}, {"jit", jit}, {"socket", socket},
 	{"store", store}, {"store-permissions", permissions}, {"file-system", fileSystem}, {"clones", clones}, {"locks", locks}, {"space", space},
-	{"worktree", worktree}, {"operation", operation}, {"server", server}, {"config", configuration}, {"trust", trusted}, {"dotenv", dotEnv},
+	{"worktree", worktree}, {"operation", operation}, {"server", server}, {"tcp", tcp}, {"limits", limits}, {"config", configuration}, {"trust", trusted}, {"dotenv", dotEnv},
 	{"orphans", orphans}, {"unfinished", unfinished},
 }
 

@@ -74,6 +74,9 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 		{"config", Problem, "line 1 is wrong; line 2 is wrong", "Mend it.", func(f *Facts) {
 			f.Config, f.ConfigErr = nil, &fault.Error{Op: "read", Err: errors.New("line 1 is wrong (and 1 more)"), Items: []string{"line 1 is wrong", "line 2 is wrong"}, Hint: "Mend it."}
 		}},
+		{"tcp", OK, "port is 15432 on 127.0.0.1", "", func(f *Facts) { f.TCP = &engine.TCPInfo{Host: "127.0.0.1", Port: 15432} }},
+		{"tcp", Problem, "it is broken", "Mend it.", func(f *Facts) { f.TCPErr = failed }},
+		{"limits", Warning, "the store has 9 of 10", "[limits]", func(f *Facts) { f.Limits = []string{"the store has 9 of 10"} }},
 		{"trust", Warning, "not approved", "forklift trust", func(f *Facts) { f.Config, f.Trusted = runs, false }},
 		{"trust", OK, "approved", "", func(f *Facts) { f.Config = runs }},
 		{"dotenv", Warning, ".env:2 points DATABASE_URL to the database prod on db.example.org:5432", "forklift env --format dotenv", func(f *Facts) {

@@ -54,6 +54,23 @@ func server(f *Facts) (Verdict, string, string) {
 	return OK, "the server is " + f.Server.State, ""
 }
 
+func tcp(f *Facts) (Verdict, string, string) {
+	switch {
+	case f.TCPErr != nil:
+		return bad(Problem, f.TCPErr, "Choose another port with `forklift setup --tcp --port N`.")
+	case f.TCP == nil:
+		return "", "", ""
+	}
+	return OK, fmt.Sprintf("the server's port is %d on %s", f.TCP.Port, f.TCP.Host), ""
+}
+
+func limits(f *Facts) (Verdict, string, string) {
+	if len(f.Limits) == 0 {
+		return "", "", ""
+	}
+	return Warning, strings.Join(f.Limits, "; "), "Make room, or change [limits] in forklift.toml of the git directory."
+}
+
 func configuration(f *Facts) (Verdict, string, string) {
 	if !f.SetUp {
 		return "", "", ""

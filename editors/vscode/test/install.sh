@@ -34,8 +34,13 @@ system() {
 	[ ${#lack[@]} -gt 0 ] || return 0
 	if [ -r /etc/debian_version ] && [ "$(id -u)" = 0 ]; then
 		say "installing Debian's ${packages[*]}"
-		apt-get -o Acquire::Retries=3 update -qq >&2
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >&2 </dev/null
+		local log
+		log=$(mktemp)
+		if ! { apt-get -o Acquire::Retries=3 update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${packages[@]}"; } >"$log" 2>&1 </dev/null; then
+			tail -n 40 "$log" >&2
+			die "apt-get failed"
+		fi
+		rm -f "$log"
 		return 0
 	fi
 	die "these programs are missing: ${lack[*]}. On Debian: apt-get install ${packages[*]} (as root). Elsewhere: chromium, and a compiler for C++ with make, pkg-config and Python."

@@ -6,7 +6,7 @@ import { type Browser, type BrowserContext, type Locator, type Page, chromium } 
 import type { World } from './world';
 
 /** How long a thing that must happen may take; a loaded machine is slow. */
-export const PATIENCE = 90_000;
+export const PATIENCE = 60_000;
 
 const settings = {
 	'telemetry.telemetryLevel': 'off',

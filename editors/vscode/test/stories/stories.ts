@@ -172,7 +172,7 @@ async function killed(world: World, editor: Editor): Promise<void> {
 async function oneFile(world: World, editor: Editor): Promise<void> {
 	const r = shop(world, 'one');
 	const before = r.read('src/app.py');
-	r.write('src/app.py', 'changed = True\n');
+	r.write('src/app.py', before.replace('line_30 = 30', 'line_30 = "changed"'));
 	r.write('src/invoice.sql', 'SELECT 1;\n');
 	await inWindow(editor, r.path, 'one', async (w) => {
 		await w.says('2 files');
@@ -182,8 +182,8 @@ async function oneFile(world: World, editor: Editor): Promise<void> {
 		await w.page.locator('.tab.active', { hasText: 'before_change ↔ now' }).waitFor();
 		await w.command('Forklift: Compare Worktree With Checkpoint');
 		await w.pick('before_change');
-		await w.page.locator('.tab.active', { hasText: 'Changes since before_change' }).waitFor();
-		await w.page.locator('.multiDiffEntry', { hasText: 'invoice.sql' }).first().waitFor();
+		await w.page.locator('.tab.active', { hasText: 'Changes since before_change (2 files)' }).waitFor();
+		await w.page.locator('.multiDiffEntry .view-line', { hasText: 'line_30 = "changed"' }).first().waitFor();
 		await w.screenshot('compare');
 		await w.openFile('app.py');
 		await w.command('Forklift: Restore This File');
