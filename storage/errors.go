@@ -28,8 +28,6 @@ func failed(op, path string, err error) error {
 		e.Hint = "Free some space on that file system and try again."
 	case errors.Is(err, fs.ErrPermission):
 		e.Hint = "Check who owns it and its permissions."
-	case errors.Is(err, syscall.EROFS):
-		e.Hint = "The file system is mounted read-only."
 	}
 	return e
 }

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // signals decides what a signal does: cancel the context, or go to the
@@ -28,24 +29,30 @@ var passedOn = []os.Signal{
 
 func newSignals() *signals { return &signals{in: make(chan os.Signal, 16)} }
 
+// sameRequest is how soon behind the first signal others are the same wish:
+// programs such as timeout and npm pass on what the terminal has sent already.
+const sameRequest = 500 * time.Millisecond
+
 // context is cancelled by the first signal that asks to stop, after a call of
-// stopping. The second one
-// ends the program at once: every verb is safe against that, and recover
-// finishes what it leaves.
+// stopping. A second one, later than sameRequest, ends the program at once:
+// every verb is safe against that, and recover finishes what it leaves.
 func (s *signals) context(parent context.Context, stopping func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signal.Notify(s.in, canceling...)
 	done := make(chan struct{})
 	go func() {
+		var same <-chan time.Time // nil until the first one
 		for {
 			select {
 			case <-done:
 				return
+			case <-same:
+				signal.Reset(canceling...)
 			case sig := <-s.in:
-				if s.send(sig) {
+				if s.send(sig) || same != nil {
 					continue
 				}
-				signal.Reset(canceling...)
+				same = time.After(sameRequest)
 				stopping()
 				cancel()
 			}

@@ -149,6 +149,11 @@ func TestSignals(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the signal did not cancel")
 	}
+	// The same wish once more, as timeout and npm send it: it does not end
+	// this process at once.
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
 	if !strings.HasPrefix(w.stderr.String(), "forklift: stopping") {
 		t.Errorf("said %q", &w.stderr)
 	}

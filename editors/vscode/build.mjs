@@ -1,4 +1,4 @@
-// Bundles the extension into bin/extension.js. With --tests it bundles the
+// Bundles the extension into bin/extension.js and bin/languageClient.js. With --tests it bundles the
 // tests instead: bin/unit.test.js, with a stand-in for the editor's API, and
 // bin/stories.test.js. Beside the extension it writes bin/NOTICE.txt: the licences of the packages in it, which
 // must be of the list below to be shipped in an Apache-2.0 program.
@@ -9,7 +9,7 @@ const licences = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'Apache-
 
 const tests = process.argv.includes('--tests');
 const result = await build({
-	entryPoints: tests ? { 'unit.test': 'test/unit/all.test.ts', 'stories.test': 'test/stories/all.test.ts' } : { extension: 'src/extension.ts' },
+	entryPoints: tests ? { 'unit.test': 'test/unit/all.test.ts', 'stories.test': 'test/stories/all.test.ts' } : { extension: 'src/extension.ts', languageClient: 'src/languageClient.ts' },
 	outdir: 'bin',
 	bundle: true,
 	platform: 'node',
@@ -19,7 +19,7 @@ const result = await build({
 	sourcemap: tests ? 'inline' : false,
 	legalComments: 'none', // they are in NOTICE.txt, whole
 	metafile: true,
-	external: ['playwright-core', ...(tests ? [] : ['vscode'])],
+	external: ['playwright-core', ...(tests ? [] : ['vscode', './languageClient.js'])],
 	...(tests ? { alias: { vscode: './test/unit/vscode.ts' } } : {}),
 	logLevel: 'warning',
 });
@@ -30,7 +30,7 @@ if (!tests) {
 /** The names, versions and licence texts of the packages that files are of. */
 async function notice(inputs) {
 	const dirs = new Set(inputs.flatMap((f) => f.match(/^.*node_modules\/(@[^/]+\/)?[^/]+/)?.[0] ?? []));
-	const parts = ['The bundle extension.js contains these packages.'];
+	const parts = ['The bundle languageClient.js contains these packages.'];
 	for (const dir of [...dirs].sort()) {
 		const pkg = JSON.parse(await readFile(`${dir}/package.json`, 'utf8'));
 		if (!licences.includes(pkg.license)) {

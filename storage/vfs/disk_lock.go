@@ -28,7 +28,7 @@ func (d *disk) Lock(name string, exclusive bool) (Lock, error) {
 	var l *diskLock
 	err := d.in(OpLock, name, func(p place) error {
 		for range lockTries {
-			fd, err := openLock(p, name)
+			fd, err := openLock(p, name, exclusive)
 			if err != nil {
 				return err
 			}
@@ -65,8 +65,12 @@ func flock(p place, fd, how int) (held bool, err error) {
 
 // openLock opens a lock file and creates it if it is absent. No descriptor
 // for writing is needed, but NFS asks for one to lock exclusively.
-func openLock(p place, name string) (int, error) {
+func openLock(p place, name string, exclusive bool) (int, error) {
 	fd, err := openat(p.fd, p.base, unix.O_RDWR, 0)
+	if err == syscall.EROFS && !exclusive {
+		// Who only reads may look at a store on a read-only disk, too.
+		return openat(p.fd, p.base, unix.O_RDONLY, 0)
+	}
 	if err != syscall.ENOENT {
 		return fd, err
 	}

@@ -5,7 +5,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { Disposable, EventEmitter, type CancellationToken, type LogOutputChannel, type Progress, Uri, l10n, window, workspace } from 'vscode';
-import { LanguageClient, RevealOutputChannelOn, State, WorkDoneProgress, type Middleware } from 'vscode-languageclient/node';
+import type { LanguageClient, Middleware, WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport } from 'vscode-languageclient/node';
 import { type Binary, NoBinary, findBinary } from './binary';
 import type { DidRestore, Status } from './protocol';
 
@@ -22,6 +22,7 @@ export class Server implements Disposable {
 	binary: Binary | undefined;
 
 	private client: LanguageClient | undefined;
+	private lib: typeof import('./languageClient.js') | undefined;
 	private starting = 0; // counts starts, so that an overtaken one gives way
 	private token = 0;
 	private stderr = '';
@@ -53,7 +54,8 @@ export class Server implements Disposable {
 				return;
 			}
 			this.binary = binary;
-			const client = this.connect(binary);
+			this.lib ??= load();
+			const client = this.connect(binary, this.lib);
 			this.client = client;
 			await client.start();
 			if (mine === this.starting) {
@@ -74,16 +76,16 @@ export class Server implements Disposable {
 		await this.start();
 	}
 
-	private connect(binary: Binary): LanguageClient {
+	private connect(binary: Binary, lib: typeof import('./languageClient.js')): LanguageClient {
 		this.stderr = '';
-		const client = new LanguageClient(
+		const client = new lib.LanguageClient(
 			'forklift',
 			'Forklift',
 			() => Promise.resolve(this.spawn(binary)),
 			{
 				documentSelector: [{ scheme: 'file' }],
 				outputChannel: this.log,
-				revealOutputChannelOn: RevealOutputChannelOn.Never,
+				revealOutputChannelOn: lib.RevealOutputChannelOn.Never,
 				initializationFailedHandler: () => false,
 				middleware: this.middleware,
 			},
@@ -94,9 +96,9 @@ export class Server implements Disposable {
 			if (this.client !== client || this.phase === 'starting') {
 				return;
 			}
-			if (e.newState === State.Running) {
+			if (e.newState === lib.State.Running) {
 				this.enter('running');
-			} else if (e.newState === State.Stopped) {
+			} else if (e.newState === lib.State.Stopped) {
 				this.enter('failed', this.stderr.trim() || l10n.t('forklift lsp has ended.'));
 			}
 		});
@@ -143,7 +145,7 @@ export class Server implements Disposable {
 		const client = this.client;
 		const id = `forklift-vscode-${++this.token}`;
 		let percent = 0;
-		const reports = client?.onProgress(WorkDoneProgress.type, id, (p) => {
+		const reports = this.lib && client?.onProgress(this.lib.WorkDoneProgress.type, id, (p: WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd) => {
 			if (p.kind === 'end') {
 				return;
 			}
@@ -173,6 +175,11 @@ export class Server implements Disposable {
 	dispose(): Promise<void> {
 		return this.stop();
 	}
+}
+
+/** Loads the other bundle. By require, which gives it the editor's API as this one has it. */
+function load(): typeof import('./languageClient.js') {
+	return require('./languageClient.js') as typeof import('./languageClient.js');
 }
 
 /** The channel that Show Log opens. */
