@@ -71,6 +71,10 @@ func (w *Worktree) Enter(ctx context.Context, argv []string) (*Hold, error) {
 	return hold, nil
 }
 
+// registerWait is how long a new command waits for those who look whether it
+// is there.
+const registerWait = 5 * time.Second
+
 func (w *Worktree) register(argv []string) (*Hold, error) {
 	now := w.host.Clock.Now()
 	h := &Hold{w: w, id: string(storage.NewPairID(now))}
@@ -79,7 +83,9 @@ func (w *Worktree) register(argv []string) (*Hold, error) {
 		return nil, err
 	}
 	h.rec = holderRecord{Runner: self, Argv: boundArgv(argv), Since: now}
-	if h.lock, err = w.fs.Lock(w.holderLockFile(h.id), true); err != nil {
+	// The file is new, but a status looks at all of them, and tries this one
+	// for a moment, too.
+	if h.lock, err = lockWithin(context.Background(), w.fs, w.holderLockFile(h.id), true, registerWait); err != nil {
 		return nil, fault.Wrap("register command", w.holderLockFile(h.id), err)
 	}
 	if err := h.write(); err != nil {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# pictures.sh: takes the pictures of the README anew. A Neovim runs in tmux, in
+# pictures.sh [NAME...]: takes the pictures of the README anew. A Neovim runs in tmux, in
 # a worktree with a real PostgreSQL; what its terminal shows is written as HTML,
 # and chromium makes a PNG of it. It needs tmux and chromium, and is not part of
 # the tests.
@@ -17,11 +17,11 @@ base=/tmp # sockets need short names
 work=$(cd "$(mktemp -d "$base/fl.XXXXXX")" && pwd -P)
 mkdir -p "$work"/{bin,run,shop/src}
 chmod 700 "$work/run"
-export HOME=$work XDG_RUNTIME_DIR=$work/run FORKLIFT_PG_BIN=$pg PATH=$work/bin:$PATH LC_ALL=C.UTF-8 TERM=xterm-256color
 "${GO:-go}" build -o "$work/bin/forklift" ./commands/forklift
+export HOME=$work XDG_RUNTIME_DIR=$work/run FORKLIFT_PG_BIN=$pg PATH=$work/bin:$PATH LC_ALL=C.UTF-8 TERM=xterm-256color
 cd "$work/shop"
 finish() {
-	tmux -L "$work/tmux" kill-server 2>/dev/null || true
+	tmux -S "$work/tmux" kill-server 2>/dev/null || true
 	forklift db stop >/dev/null 2>&1 || true
 	forklift daemon stop >/dev/null 2>&1 || true
 	cd /
@@ -56,19 +56,20 @@ forklift db shell -c "UPDATE orders SET net = net * 100 WHERE id <= 124" >/dev/n
 
 # picture NAME COMMAND: what Neovim shows after a command.
 picture() {
-	tmux -L "$work/tmux" -f /dev/null new-session -d -x 100 -y 26 "$nvim --clean -n -u $here/minimal.lua --cmd 'set termguicolors number' src/prices.py"
+	tmux -S "$work/tmux" -f /dev/null new-session -d -x 100 -y 26 "$nvim --clean -n -u $here/minimal.lua --cmd 'set termguicolors number' src/prices.py"
 	for _ in $(seq 100); do
 		sleep 0.3
-		tmux -L "$work/tmux" capture-pane -p | grep -q 'before-rounding · 1 file · 124 rows' && break
+		tmux -S "$work/tmux" capture-pane -p | grep -q 'before-rounding · 1 file · 124 rows' && break
 	done
-	tmux -L "$work/tmux" send-keys ":$2" Enter
+	tmux -S "$work/tmux" send-keys ":$2" Enter
 	sleep 5
-	tmux -L "$work/tmux" capture-pane -e -p >"$work/$1.ansi"
-	tmux -L "$work/tmux" kill-server
+	tmux -S "$work/tmux" capture-pane -e -p >"$work/$1.ansi"
+	tmux -S "$work/tmux" kill-server
 	"$nvim" --clean -l "$here/picture.lua" "$work/$1.ansi" >"$work/$1.html"
 	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1 --window-size=860,512 \
 		--screenshot="$top/editors/nvim/doc/$1.png" "file://$work/$1.html" >/dev/null 2>&1
 }
-picture timeline 'Forklift timeline'
-picture diff 'Forklift diff'
+for name in "${@:-timeline diff}"; do
+	for each in $name; do picture "$each" "Forklift $each"; done
+done
 ls -l "$top"/editors/nvim/doc/*.png

@@ -69,7 +69,8 @@ end
 -- what it tells and asks.
 function M.child(root, file, more)
   local child = test.new_child_neovim()
-  local args = { '--cmd', 'set runtimepath^=' .. M.plugin, '--cmd', 'cd ' .. root, '--cmd', 'set laststatus=2 noruler shortmess+=F' }
+  local args = { '--cmd', 'set runtimepath^=' .. M.plugin, '--cmd', 'cd ' .. root, '--cmd', 'set laststatus=2 noruler shortmess+=F signcolumn=no',
+    '--cmd', [[set statusline=%f\ %m%r%=%{get(b:,'forklift_status','')}]] }
   vim.list_extend(args, more or {})
   child.start(vim.list_extend(args, file and { vim.fs.joinpath(root, file) } or {}))
   table.insert(children, child)

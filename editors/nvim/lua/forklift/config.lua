@@ -28,7 +28,7 @@ M.defaults = {
   notify = function(message, level, opts)
     vim.notify(message, level, opts)
   end,
-  icons = { fork = '⑂', current = '●', other = '○', safety = '◌', separator = ' · ' },
+  icons = { fork = '⎇', current = '●', other = '○', safety = '◌', separator = ' · ' },
   statusline = false,
   timeline_height = 15,
 }

@@ -26,6 +26,7 @@ const settings = {
 	'editor.minimap.enabled': false,
 	'workbench.colorTheme': 'Default Light Modern',
 	'files.autoSave': 'off',
+	'terminal.integrated.gpuAcceleration': 'off',
 };
 
 /** A code-server with the extension installed. */
@@ -240,10 +241,14 @@ export class Window {
 		return this.page.evaluate(() => (globalThis as unknown as { navigator: { clipboard: { readText(): Promise<string> } } }).navigator.clipboard.readText());
 	}
 
-	/** Waits until the terminal shows something. Its rows are read by the accessible view, because a terminal is a picture. */
-	async terminalSays(text: RegExp): Promise<void> {
-		await this.page.locator('.part.panel .terminal-wrapper, .part.panel .xterm').first().waitFor();
-		await this.page.locator('.part.panel .xterm-rows, .part.panel .xterm-accessibility-tree').filter({ hasText: text }).first().waitFor();
+	/** Waits until something outside of the window is so. */
+	async until(is: () => boolean, what: string): Promise<void> {
+		for (const end = performance.now() + PATIENCE; !is(); ) {
+			if (performance.now() > end) {
+				throw new Error(`waited for: ${what}`);
+			}
+			await this.page.waitForTimeout(100);
+		}
 	}
 
 	/** How long the activation took, as the editor itself measured it. */

@@ -47,7 +47,7 @@ export class World {
 		const r = new Repository(this, path);
 		r.write('src/app.py', Array.from({ length: 60 }, (_, i) => `line_${i + 1} = ${i + 1}\n`).join(''));
 		r.write('src/invoice.sql', 'SELECT total FROM invoices;\n');
-		r.write('.forklift.json', JSON.stringify({ format: 1, source: ['src'], commands: { count: ['sh', '-c', 'ls src | wc -l'] } }, undefined, 2) + '\n');
+		r.write('.forklift.json', JSON.stringify({ format: 1, source: ['src'], commands: { count: ['sh', '-c', 'ls src | wc -l | tee counted.txt'] } }, undefined, 2) + '\n');
 		r.git('init', '-q');
 		r.git('add', '.');
 		r.git('commit', '-q', '-m', 'Begin');
