@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# pictures.sh: takes the pictures of the README anew. A Neovim runs in tmux, in
+# pictures.sh [NAME...]: takes the pictures of the README anew. A Neovim runs in tmux, in
 # a worktree with a real PostgreSQL; what its terminal shows is written as HTML,
 # and chromium makes a PNG of it. It needs tmux and chromium, and is not part of
 # the tests.
@@ -69,6 +69,7 @@ picture() {
 	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1 --window-size=860,512 \
 		--screenshot="$top/editors/nvim/doc/$1.png" "file://$work/$1.html" >/dev/null 2>&1
 }
-picture timeline 'Forklift timeline'
-picture diff 'Forklift diff'
+for name in "${@:-timeline diff}"; do
+	for each in $name; do picture "$each" "Forklift $each"; done
+done
 ls -l "$top"/editors/nvim/doc/*.png
