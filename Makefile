@@ -10,7 +10,7 @@ TESTFLAGS ?=
 # The editors whose tests are in the tree.
 EDITORS  = $(wildcard editors/vscode/test/run.sh editors/nvim/test/run.sh)
 
-.PHONY: help build vsix test test-editors scripts torture fuzz bench lint demo clean
+.PHONY: help build vsix test test-editors scripts torture fuzz bench bench-editors lint demo clean
 
 help: ## print the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 
 bench: build ## the figures, as a table and as JSON
 	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) run ./testsuite/bench -forklift bin/forklift -json bin/bench.json && cat bin/bench.json
+
+bench-editors: build ## what editors wait for, in a small repository and in one of 100,000 files; minutes
+	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) run ./testsuite/bench -editors -forklift bin/forklift -json bin/editors.json
 
 demo: build ## a story: two times an invoicing application and its database
 	testsuite/demo/demo.sh bin/forklift

@@ -6,6 +6,7 @@
 //	policy/           rules of the source tree, as tests
 //	torture/          kills every verb at every step and checks what recover makes of it
 //	daemon/           the editors' daemon and its fronts, as processes
+//	editor_test.go    scripted editors and the command line on one worktree
 //	bench/            the figures, all in one run
 //	demo/             the invoicing demonstration that `make demo` plays
 //	postgres17.sh     puts PostgreSQL 17 with pgvector into a directory, for tests

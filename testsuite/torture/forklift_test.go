@@ -85,10 +85,11 @@ func run(m *testing.M) (int, error) {
 
 // world is a home with a store, and a repository in it.
 type world struct {
-	root string // of everything; what Forklift sees is root/w
-	repo string
-	env  []string
-	wrap []string // a program and its arguments that starts the command; nil for none
+	root  string // of everything; what Forklift sees is root/w
+	repo  string
+	env   []string
+	looks int      // how often it was seen interrupted
+	wrap  []string // a program and its arguments that starts the command; nil for none
 }
 
 // newWorld makes a home and a repository with one commit.
