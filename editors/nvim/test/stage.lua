@@ -75,6 +75,7 @@ function M.child(root, file, more)
   child.start(vim.list_extend(args, file and { vim.fs.joinpath(root, file) } or {}))
   table.insert(children, child)
   child.lua([[
+    vim.diagnostic.config({ virtual_text = false }) -- 0.10 shows it, later versions do not
     _G.told, _G.asked, _G.answers, _G.events = {}, {}, {}, {}
     vim.notify = function(text, level) table.insert(told, text) end
     vim.ui.select = function(items, opts, done)
