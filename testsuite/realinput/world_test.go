@@ -6,7 +6,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,28 +29,10 @@ var schemas embed.FS
 var shared struct{ bin, pg string }
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	dir, err := harness.TempDir()
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(dir)
-	if shared.pg, err = harness.PostgresBin(); err != nil {
-		return 0, err
-	}
-	shared.bin = dir
-	if _, err := harness.Build(dir); err != nil {
-		return 0, err
-	}
-	return m.Run(), nil
+	harness.Main(m, func(bin, pg string) error {
+		shared.bin, shared.pg = bin, pg
+		return nil
+	})
 }
 
 // world is a worktree whose database was loaded from one of the schemas.

@@ -39,11 +39,11 @@ func (p prepared) interrupt(t *testing.T, s sweep, n int, before, after state) b
 	r := p.forklift(t, []string{"FORKLIFT_FAILPOINT_INTERRUPT=" + strconv.Itoa(n), "FORKLIFT_FAILPOINT_TRACE=1"}, s.argv...)
 	step := "failpoint " + strconv.Itoa(n) + ":"
 	direction := "forward"
-	if r.code == 130 {
+	if r.Code == 130 {
 		direction = "back"
-	} else if r.code != 0 {
+	} else if r.Code != 0 {
 		t.Fatalf("want exit code 0 or 130: %v", r)
 	}
 	p.settled(t, before, after, direction)
-	return strings.Contains(r.stderr, step)
+	return strings.Contains(r.Stderr, step)
 }

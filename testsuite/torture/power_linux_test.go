@@ -53,7 +53,7 @@ func newDisk(t *testing.T) *disk {
 			t.Skipf("no %s here", program)
 		}
 	}
-	d := &disk{world: newRoot(t)}
+	d := &disk{world: &world{World: harness.NewRoot(t)}}
 	if err := os.Mkdir(d.at(), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +79,8 @@ func newDisk(t *testing.T) *disk {
 	return d
 }
 
-func (d *disk) at() string    { return filepath.Join(d.root, "w") }
-func (d *disk) image() string { return filepath.Join(d.root, "disk") }
+func (d *disk) at() string    { return filepath.Join(d.Root, "w") }
+func (d *disk) image() string { return filepath.Join(d.Root, "disk") }
 
 // program runs one that has to succeed.
 func (d *disk) program(t *testing.T, argv ...string) {
@@ -102,7 +102,7 @@ func (d *disk) keep(t *testing.T) {
 // begins makes the disk what it was when it was kept, and the boot the first one.
 func (d *disk) begins(t *testing.T) {
 	t.Helper()
-	d.wrap = nil
+	d.Wrap = nil
 	d.program(t, "umount", d.at())
 	d.program(t, "losetup", "-d", d.device)
 	d.program(t, "cp", "--sparse=always", d.image()+".kept", d.image())
@@ -129,7 +129,7 @@ func (d *disk) cut(t *testing.T) {
 	if err != nil {
 		t.Fatalf("shut the file system down: %v", err)
 	}
-	left, err := harness.Leftovers(d.root)
+	left, err := harness.Leftovers(d.Root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,11 +140,11 @@ func (d *disk) cut(t *testing.T) {
 	d.program(t, "umount", d.at())
 	d.program(t, "mount", "-t", "ext4", d.device, d.at())
 	d.boots++
-	id := filepath.Join(d.root, "boot")
+	id := filepath.Join(d.Root, "boot")
 	if err := os.WriteFile(id, fmt.Appendf(nil, "00000000-0000-4000-8000-%012d\n", d.boots), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	d.wrap = []string{"unshare", "--mount", "sh", "-c", `mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"`, id}
+	d.Wrap = []string{"unshare", "--mount", "sh", "-c", `mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"`, id}
 }
 
 // TestPowerCut cuts the power of a real file system at steps all over each
@@ -154,7 +154,7 @@ func (d *disk) cut(t *testing.T) {
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t)
-	d.fill(t)
+	d.Fill(t, shared.bin, shared.pg, files)
 	d.live(t)
 	d.keep(t)
 	before := d.describe(t)

@@ -52,7 +52,7 @@ func TestRecoverKilledAtEveryStep(t *testing.T) {
 			steps := p.trace(t, s)
 			p.reset(t)
 			forward := p.killed(t, s, at, steps)
-			inner := prepared{p.world, save(t, filepath.Join(p.root, "w"), filepath.Join(p.root, "inner"))}
+			inner := prepared{p.world, save(t, filepath.Join(p.Root, "w"), filepath.Join(p.Root, "inner"))}
 			c.sweep(t, func(int) bool { return true }, func(t *testing.T, n int) bool {
 				inner.reset(t)
 				return inner.nested(t, []string{"recover"}, n, forward, before, after)

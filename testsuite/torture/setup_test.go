@@ -48,15 +48,15 @@ func prepareSetup(t *testing.T) prepared {
 	w.must(t, setupArgv...)
 	w.must(t, "teardown", "--yes")
 	// Without the record of what was torn down, setup is a first one.
-	records := filepath.Join(w.root, "w/home/data/forklift/worktrees")
+	records := filepath.Join(w.Root, "w/home/data/forklift/worktrees")
 	if err := errors.Join(os.RemoveAll(records), os.Mkdir(records, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(w.repo, ".forklift.json")); err != nil {
+	if err := os.Remove(filepath.Join(w.Repo, ".forklift.json")); err != nil {
 		t.Fatal(err)
 	}
 	w.alone(t)
-	return prepared{w, save(t, filepath.Join(w.root, "w"), filepath.Join(w.root, "copy"))}
+	return prepared{w, save(t, filepath.Join(w.Root, "w"), filepath.Join(w.Root, "copy"))}
 }
 
 // setupRound is one kill, and a second setup.
@@ -64,7 +64,7 @@ func (p prepared) setupRound(t *testing.T, n int, want setUp) bool {
 	p.reset(t)
 	killed, step := p.kill(t, n, setupArgv...)
 	t.Log(step)
-	if r := p.forklift(t, nil, "status"); r.code != 0 && r.code != 4 {
+	if r := p.forklift(t, nil, "status"); r.Code != 0 && r.Code != 4 {
 		t.Fatalf("status: %v", r)
 	}
 	p.must(t, setupArgv...)
@@ -81,7 +81,7 @@ func (p prepared) setupRound(t *testing.T, n int, want setUp) bool {
 // entries counts what is in a directory of the store.
 func (w *world) entries(t *testing.T, dir string) int {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(w.root, "w/home/data/forklift", dir))
+	entries, err := os.ReadDir(filepath.Join(w.Root, "w/home/data/forklift", dir))
 	if err != nil {
 		t.Fatal(err)
 	}

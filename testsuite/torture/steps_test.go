@@ -105,14 +105,14 @@ func (w *world) traceHere(t *testing.T, s sweep) []string {
 	t.Helper()
 	w.begin(t, s)
 	r := w.forklift(t, []string{"FORKLIFT_FAILPOINT_TRACE=1"}, s.argv...)
-	if r.code != 0 {
+	if r.Code != 0 {
 		t.Fatalf("trace %v: %v", s.argv, r)
 	}
 	w.rest(t)
 	var steps []string
-	for line := range strings.Lines(r.stderr) {
+	for line := range strings.Lines(r.Stderr) {
 		if _, step, found := strings.Cut(line, ": "); found && strings.HasPrefix(line, "failpoint ") {
-			steps = append(steps, kindOf(strings.ReplaceAll(strings.TrimSpace(step), w.root, "")))
+			steps = append(steps, kindOf(strings.ReplaceAll(strings.TrimSpace(step), w.Root, "")))
 		}
 	}
 	return steps

@@ -65,7 +65,7 @@ func prepare(t *testing.T) prepared {
 	t.Helper()
 	w := newWorld(t)
 	w.live(t)
-	return prepared{w, save(t, filepath.Join(w.root, "w"), filepath.Join(w.root, "copy"))}
+	return prepared{w, save(t, filepath.Join(w.Root, "w"), filepath.Join(w.Root, "copy"))}
 }
 
 // live is what happens in a world before the verbs begin.
@@ -75,15 +75,15 @@ func (w *world) live(t *testing.T) {
 	w.sql(t, first)
 	w.must(t, "capture", "one")
 	w.sql(t, "INSERT INTO t VALUES (1000, 'between')")
-	w.write(t, "src/between.txt", "between\n")
+	w.Write(t, "src/between.txt", "between\n")
 	w.must(t, "restore", "one")
 	w.sql(t, second)
-	w.write(t, "src/app.txt", "version 2\n")
-	w.write(t, "src/new/never.txt", "never captured\n")
-	if err := os.Chmod(filepath.Join(w.repo, "src/lib/a.txt"), 0o755); err != nil {
+	w.Write(t, "src/app.txt", "version 2\n")
+	w.Write(t, "src/new/never.txt", "never captured\n")
+	if err := os.Chmod(filepath.Join(w.Repo, "src/lib/a.txt"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(filepath.Join(w.repo, "src/gone")); err != nil {
+	if err := os.RemoveAll(filepath.Join(w.Repo, "src/gone")); err != nil {
 		t.Fatal(err)
 	}
 	w.rest(t)
@@ -92,7 +92,7 @@ func (w *world) live(t *testing.T) {
 // rest stops the server, if it runs, and waits until nothing of the world runs.
 func (w *world) rest(t *testing.T) {
 	t.Helper()
-	if left, err := harness.Leftovers(w.root); err != nil || len(left) > 0 {
+	if left, err := harness.Leftovers(w.Root); err != nil || len(left) > 0 {
 		w.must(t, "db", "stop")
 	}
 	w.alone(t)
@@ -101,9 +101,9 @@ func (w *world) rest(t *testing.T) {
 // alone fails if a process of the world is left.
 func (w *world) alone(t *testing.T) {
 	t.Helper()
-	left, err := harness.WaitForNone(w.root, patience)
+	left, err := harness.WaitForNone(w.Root, patience)
 	if err != nil || len(left) > 0 {
-		harness.End(w.root, left)
+		harness.End(w.Root, left)
 		t.Fatalf("processes are left: %v %v", left, err)
 	}
 }
@@ -113,17 +113,17 @@ func (w *world) alone(t *testing.T) {
 func (w *world) kill(t *testing.T, n int, argv ...string) (killed bool, step string) {
 	t.Helper()
 	r := w.forklift(t, []string{"FORKLIFT_FAILPOINT_KILL=" + strconv.Itoa(n), "FORKLIFT_FAILPOINT_TRACE=1"}, argv...)
-	if !r.killed && r.code != 0 {
+	if !r.Killed && r.Code != 0 {
 		t.Fatalf("forklift %v, not killed: %v", argv, r)
 	}
-	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
-	return r.killed, strings.ReplaceAll(lines[len(lines)-1], w.root, "")
+	lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
+	return r.Killed, strings.ReplaceAll(lines[len(lines)-1], w.Root, "")
 }
 
 // journal reports whether an operation is recorded as being under way.
 func (w *world) journal(t *testing.T) bool {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(w.root, "w/home/data/forklift/worktrees/*/journal.json"))
+	names, err := filepath.Glob(filepath.Join(w.Root, "w/home/data/forklift/worktrees/*/journal.json"))
 	if err != nil || len(names) > 1 {
 		t.Fatalf("journals: %v %v", names, err)
 	}
@@ -153,7 +153,7 @@ func (w *world) interrupted(t *testing.T) (forward, there bool) {
 		return status.Interrupted.Forward, true
 	}
 	r := w.forklift(t, nil, "run", "--", "true")
-	if r.code != 6 || !strings.Contains(r.stderr, "forklift recover") {
+	if r.Code != 6 || !strings.Contains(r.Stderr, "forklift recover") {
 		t.Fatalf("run in an interrupted worktree, want exit code 6 and the remedy: %v", r)
 	}
 	return status.Interrupted.Forward, true

@@ -2,7 +2,6 @@ package versions
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,29 +22,11 @@ const deadline = 5 * time.Minute
 var shared struct{ bin, cache string }
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	dir, err := harness.TempDir()
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(dir)
-	top, err := harness.Top()
-	if err != nil {
-		return 0, err
-	}
-	shared.bin, shared.cache = dir, filepath.Join(top, ".cache", "embedded-postgresql")
-	if _, err := harness.Build(dir); err != nil {
-		return 0, err
-	}
-	return m.Run(), nil
+	harness.Main(m, func(bin, _ string) error {
+		top, err := harness.Top()
+		shared.bin, shared.cache = bin, filepath.Join(top, ".cache", "embedded-postgresql")
+		return err
+	})
 }
 
 // server is the directory of programs of an embedded PostgreSQL. What is not

@@ -17,11 +17,13 @@ import (
 const leavePatience = 5 * time.Second
 
 // World is a home with an empty store, and a git repository whose worktree is
-// the working directory of all commands. Everything is below Root.
+// the working directory of all commands. Everything is below Root; what
+// Forklift sees of it is in Root/w.
 type World struct {
 	Root string
 	Repo string
 	Env  []string
+	Wrap []string // a program and its arguments that starts Forklift; nil for none
 }
 
 // NewWorld makes a home and a repository with one commit of files. bin is the
@@ -29,11 +31,18 @@ type World struct {
 // removed when the test ends, which fails if a process of it is left.
 func NewWorld(t testing.TB, bin, pg string, files map[string]string) *World {
 	t.Helper()
+	w := NewRoot(t)
+	w.Fill(t, bin, pg, files)
+	return w
+}
+
+// NewRoot makes the directory of a world that is filled later.
+func NewRoot(t testing.TB) *World {
+	t.Helper()
 	root, err := TempDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &World{Root: root, Repo: filepath.Join(root, "w", "app")}
 	t.Cleanup(func() {
 		left, err := WaitForNone(root, leavePatience)
 		if err != nil || len(left) > 0 {
@@ -42,7 +51,13 @@ func NewWorld(t testing.TB, bin, pg string, files map[string]string) *World {
 		}
 		os.RemoveAll(root)
 	})
-	home := filepath.Join(root, "w", "home")
+	return &World{Root: root, Repo: filepath.Join(root, "w", "app")}
+}
+
+// Fill makes the home, and the repository with its commit.
+func (w *World) Fill(t testing.TB, bin, pg string, files map[string]string) {
+	t.Helper()
+	home := filepath.Join(w.Root, "w", "home")
 	if err := MakeHome(home); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +70,6 @@ func NewWorld(t testing.TB, bin, pg string, files map[string]string) *World {
 			t.Fatalf("git %v: %v", args, r)
 		}
 	}
-	return w
 }
 
 // Write writes a file of the worktree.
@@ -82,14 +96,17 @@ func (r Result) String() string {
 	return fmt.Sprintf("exit code %d (killed: %v)\nstdout: %s\nstderr: %s", r.Code, r.Killed, r.Stdout, r.Stderr)
 }
 
-// Exec runs a program in the worktree with more environment variables. The
-// test fails when it takes longer than deadline; a Go program then tells where it was.
+// Exec runs a program in the worktree with more environment variables;
+// "forklift" is the command under test, started by Wrap. The test fails when it takes longer
+// than deadline; a Go program then tells where it was.
 func (w *World) Exec(t testing.TB, deadline time.Duration, env []string, name string, args ...string) Result {
 	t.Helper()
+	argv := append([]string{name}, args...)
 	if name == "forklift" {
-		name = w.Forklift()
+		argv[0] = w.Forklift()
+		argv = append(w.Wrap[:len(w.Wrap):len(w.Wrap)], argv...)
 	}
-	cmd := exec.Command(name, args...)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = w.Repo, append(w.Env[:len(w.Env):len(w.Env)], env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
