@@ -15,14 +15,14 @@ type Places struct {
 	Records string   // the directory of the worktree's records
 	Holders string   // the directory of the managed commands' files
 	Dirs    []string // relative to Root: every directory where a selected path can come, go or change
-	Rules   []string // relative to Root: files whose change can change Dirs
+	Rules   []string // absolute, or relative to Root: what can change Dirs when it comes, goes or changes
 }
 
 // Places tells what to watch. With a .forklift.json that cannot be read only
 // the top is among Dirs. Nothing is changed.
 func (w *Worktree) Places(ctx context.Context) (*Places, error) {
 	p := &Places{Root: w.rec.Path, GitDir: w.repo.GitDir, Records: w.dir, Holders: path.Join(w.dir, holdersDir),
-		Dirs: []string{"."}, Rules: []string{config.Name, ".gitignore"}}
+		Dirs: []string{"."}, Rules: []string{config.Name, ".gitignore", path.Join(w.repo.CommonDir, "info/exclude")}}
 	cfg, err := w.Config(ctx)
 	if err != nil {
 		return p, nil // Status names it
@@ -35,7 +35,11 @@ func (w *Worktree) Places(ctx context.Context) (*Places, error) {
 	if err != nil {
 		return p, nil // Status names it
 	}
-	p.Dirs, err = worktree.Directories(ctx, w.fs, w.rec.Path, rules)
+	var repositories []string
+	p.Dirs, repositories, err = worktree.Directories(ctx, w.fs, w.rec.Path, rules)
+	for _, dir := range repositories {
+		p.Rules = append(p.Rules, path.Join(dir, ".git"))
+	}
 	return p, err
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,10 +163,16 @@ func TestWhatCheckpointsHaveOfAFile(t *testing.T) {
 	if _, err := wt.FileAt(ctx, "one", "src/new"); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("a file that was not there: %v", err)
 	}
+	must(t, w.fs.Mkdir(testRepo+"/src/nested", 0o755))
+	w.write("src/nested/.git", "gitdir: elsewhere")
 	places, err := wt.Places(ctx)
 	must(t, err)
 	if got := strings.Join(places.Dirs, " "); got != ". src" {
 		t.Errorf("places %s", got)
+	}
+	// A repository below counts when its .git is gone.
+	if !slices.Contains(places.Rules, "src/nested/.git") {
+		t.Errorf("rules %q", places.Rules)
 	}
 	quick, err := wt.QuickStatus(ctx)
 	must(t, err)

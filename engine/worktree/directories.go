@@ -15,13 +15,14 @@ import (
 // vanish or change: the top, what leads to a start, and every directory below
 // the starts that the rules keep. Paths are relative, "." first, sorted.
 // Directories that vanish or cannot be read meanwhile are left out.
-func Directories(ctx context.Context, fsys vfs.FS, dir string, rules storage.Rules) ([]string, error) {
+// Repositories are those that are left out because they hold a `.git`.
+func Directories(ctx context.Context, fsys vfs.FS, dir string, rules storage.Rules) (list, repositories []string, err error) {
 	root, err := fsys.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("list directories: %w", err)
+		return nil, nil, fmt.Errorf("list directories: %w", err)
 	}
 	defer root.Close()
-	found := map[string]bool{".": true}
+	found := map[string]bool{".": true} // false: a repository
 	starts := rules.Starts
 	if starts == nil {
 		starts = []string{"."}
@@ -38,15 +39,20 @@ func Directories(ctx context.Context, fsys vfs.FS, dir string, rules storage.Rul
 			continue
 		}
 		if err := directoriesBelow(ctx, root, rules, start, found); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	list := make([]string, 0, len(found))
-	for name := range found {
-		list = append(list, name)
+	list = make([]string, 0, len(found))
+	for name, counts := range found {
+		if counts {
+			list = append(list, name)
+		} else {
+			repositories = append(repositories, name)
+		}
 	}
 	sort.Strings(list)
-	return list, nil
+	sort.Strings(repositories)
+	return list, repositories, nil
 }
 
 // directoriesBelow adds dir, if the rules keep it, and those in it.
@@ -56,6 +62,9 @@ func directoriesBelow(ctx context.Context, root vfs.Root, rules storage.Rules, d
 	}
 	if rules.Filter != nil && dir != "." {
 		d := rules.Filter(dir, vfs.Info{Name: path.Base(dir), Mode: fs.ModeDir})
+		if d.Action == storage.Omit && d.Reason == ReasonRepository {
+			found[dir] = false
+		}
 		if d.Action == storage.Skip || d.Action == storage.Omit {
 			return nil
 		}

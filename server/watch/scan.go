@@ -11,10 +11,21 @@ import (
 // replace watches a new target: what is not in it any more loses its watch.
 func (w *Watcher) replace(t Target) {
 	want := map[string]bool{}
-	w.dirs = map[string]bool{}
+	w.dirs, w.rules = map[string]bool{}, map[string]bool{}
+	var extra []string // hold rules only
 	for _, rel := range t.Dirs {
 		dir := filepath.Join(t.Root, rel)
 		want[dir], w.dirs[dir] = true, true
+	}
+	for _, rule := range t.Rules {
+		if !filepath.IsAbs(rule) {
+			rule = filepath.Join(t.Root, rule)
+		}
+		w.rules[rule] = true
+		if dir := filepath.Dir(rule); !want[dir] {
+			want[dir] = true
+			extra = append(extra, dir)
+		}
 	}
 	for _, dir := range []string{t.Root, t.GitDir, t.Records, t.Holders} {
 		if dir != "" {
@@ -36,6 +47,9 @@ func (w *Watcher) replace(t Target) {
 	}
 	for _, rel := range t.Dirs {
 		w.watch(filepath.Join(t.Root, rel))
+	}
+	for _, dir := range extra {
+		w.watch(dir)
 	}
 }
 

@@ -42,7 +42,7 @@ type Target struct {
 	Records string   // the directory of the worktree's records
 	Holders string   // the directory of the managed commands' files
 	Dirs    []string // relative to Root
-	Rules   []string // relative to Root: files that say what Dirs are
+	Rules   []string // absolute or relative to Root: files that say what Dirs are, in whatever directory
 }
 
 // Event says where something may have changed.
@@ -113,6 +113,7 @@ type Watcher struct {
 	fs      *fsnotify.Watcher // nil: the system gives none
 	target  Target
 	dirs    map[string]bool   // absolute directories of the target's Dirs
+	rules   map[string]bool   // absolute paths of the target's Rules
 	watched map[string]bool   // absolute directories that have a watch
 	scanned map[string]string // those that have none, with what was seen last
 	// stale: the watches may be of other directories than their names say, so
@@ -240,6 +241,8 @@ func (w *Watcher) classify(e fsnotify.Event) Event {
 		return Event{Link: true}
 	case dir == t.Root && strings.HasPrefix(base, config.StagingPrefix):
 		return Event{}
+	case !w.dirs[dir] && w.rules[name]:
+		return Event{Files: true, Dirs: true}
 	case !w.dirs[dir]:
 		return Event{} // of a directory that does not count any more
 	}
@@ -252,10 +255,7 @@ func (w *Watcher) classifyFile(e fsnotify.Event, name, base string, gone bool) E
 	if rel, err := filepath.Rel(w.target.Root, name); err == nil {
 		event.Paths = []string{filepath.ToSlash(rel)}
 	}
-	for _, rule := range w.target.Rules {
-		event.Dirs = event.Dirs || filepath.Join(w.target.Root, rule) == name
-	}
-	if base == ".gitignore" || (gone && w.dirs[name]) {
+	if w.rules[name] || base == ".gitignore" || (gone && w.dirs[name]) {
 		event.Dirs = true
 	}
 	if e.Has(fsnotify.Create) {

@@ -18,14 +18,14 @@ const patience = 20 * time.Second
 func place(t *testing.T, opt Options) (string, Target, *Watcher) {
 	t.Helper()
 	root := t.TempDir()
-	for _, dir := range []string{"src/deep", ".git", "records/holders"} {
+	for _, dir := range []string{"src/deep", ".git/info", "records/holders", "other"} {
 		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
 	opt.Clock = clock.System{}
 	w := New(opt)
 	t.Cleanup(w.Close)
 	target := Target{Root: root, GitDir: filepath.Join(root, ".git"), Records: filepath.Join(root, "records"),
-		Holders: filepath.Join(root, "records/holders"), Dirs: []string{".", "src", "src/deep"}, Rules: []string{".forklift.json"}}
+		Holders: filepath.Join(root, "records/holders"), Dirs: []string{".", "src", "src/deep"}, Rules: []string{".forklift.json", "other/.git", filepath.Join(root, ".git/info/exclude")}}
 	w.Set(target)
 	return root, target, w
 }
@@ -66,6 +66,8 @@ func TestEventsSayWhereToLook(t *testing.T) {
 		"src/deep/file":         {Files: true},
 		"src/.gitignore":        {Files: true, Dirs: true},
 		".forklift.json":        {Files: true, Dirs: true},
+		"other/.git":            {Files: true, Dirs: true},
+		".git/info/exclude":     {Files: true, Dirs: true},
 		"records/current.json":  {Records: true},
 		"records/holders/x":     {Records: true},
 		".git/forklift.json":    {Link: true},
