@@ -28,7 +28,10 @@ type published struct {
 }
 
 // changed is called after every look at one of the session's trees.
-func (s *session) changed(t *tree) { s.diagnose(t) }
+func (s *session) changed(t *tree) {
+	s.diagnose(t)
+	s.lookedAt(t)
+}
 
 // diagnoseSoon makes the diagnostics of a tree anew when its documents have
 // been quiet.

@@ -1,15 +1,12 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"forklift/commands"
 	"forklift/engine"
@@ -26,6 +23,12 @@ const (
 	// compareAfter is how long a document must be quiet before it is compared
 	// with the disk: who undoes his changes has nothing unsaved.
 	compareAfter = 150 * time.Millisecond
+	// savingFor is how long a save may take: who typed so shortly before the
+	// word of it may have typed behind what was written.
+	savingFor = 2 * time.Second
+	// maxWork bounds what one notification may copy, in bytes: changes times
+	// length of the text.
+	maxWork = 1 << 29
 )
 
 // documents are what the client has open.
@@ -47,11 +50,15 @@ type document struct {
 	text    string // "" and big when it is too large
 	big     bool
 	unsaved bool
-	timer   *time.Timer // compares it when it has been quiet
+	changed time.Time   // when the client last told of a change
+	changes int         // how often it did; not every client counts versions
+	timer   *time.Timer // compares it when it has been quiet; nil when it did
 }
 
 // didOpen notes a document of a file; others are no matter of ours. An editor
-// that was restarted may open a file with the changes that it kept.
+// that was restarted may open a file with the changes that it kept: that is
+// looked at here and now, for of what another program writes later the client
+// has yet to hear, and has nothing unsaved.
 func (s *session) didOpen(_ context.Context, params json.RawMessage) error {
 	var p protocol.DidOpenTextDocumentParams
 	if err := lsp.Decode(params, &p); err != nil {
@@ -64,10 +71,16 @@ func (s *session) didOpen(_ context.Context, params json.RawMessage) error {
 	path = realPath(path)
 	d := &document{path: path, tree: s.treeOf(path), version: p.TextDocument.Version}
 	d.set(p.TextDocument.Text)
+	d.unsaved = !d.big && onDisk(d.path, d.text) == other
 	s.docs.mu.Lock()
+	before := s.docs.open[p.TextDocument.URI.String()]
 	s.docs.open[p.TextDocument.URI.String()] = d
+	news := d.unsaved || before != nil && before.unsaved
+	s.docs.mark(d.tree, news)
 	s.docs.mu.Unlock()
-	s.compareSoon(d)
+	if news {
+		go s.saveUnsaved(d.tree)
+	}
 	s.diagnoseSoon(d.tree)
 	return nil
 }
@@ -85,10 +98,9 @@ func (s *session) didChange(_ context.Context, params json.RawMessage) error {
 		s.docs.mu.Unlock()
 		return nil
 	}
-	d.version = p.TextDocument.Version
-	for _, change := range p.ContentChanges {
-		d.apply(change)
-	}
+	d.version, d.changed = p.TextDocument.Version, s.hub.opt.Clock.Now()
+	d.changes++
+	d.applyAll(p.ContentChanges)
 	news := !d.unsaved
 	d.unsaved = true
 	s.docs.mark(d.tree, news)
@@ -103,6 +115,8 @@ func (s *session) didChange(_ context.Context, params json.RawMessage) error {
 	return nil
 }
 
+// didSave believes that the buffer is on disk, unless something was typed
+// while it was written: that is told before the save is.
 func (s *session) didSave(_ context.Context, params json.RawMessage) error {
 	var p protocol.DidSaveTextDocumentParams
 	if err := lsp.Decode(params, &p); err != nil {
@@ -110,7 +124,7 @@ func (s *session) didSave(_ context.Context, params json.RawMessage) error {
 	}
 	s.docs.mu.Lock()
 	d := s.docs.open[p.TextDocument.URI.String()]
-	news := d != nil && d.unsaved
+	news := d != nil && d.unsaved && !s.typedOn(d)
 	if news {
 		d.unsaved = false
 		s.docs.mark(d.tree, news)
@@ -161,6 +175,17 @@ func (d *document) set(text string) {
 	d.text = text
 }
 
+// applyAll makes the changes of one notification. So many of so long a text
+// that they would hold everything up make it one that is not known.
+func (d *document) applyAll(changes []protocol.TextDocumentContentChangeEvent) {
+	if len(changes)*len(d.text) > maxWork {
+		d.text, d.big = "", true
+	}
+	for _, change := range changes {
+		d.apply(change)
+	}
+}
+
 // apply makes one change of the text. What does not fit into it makes the
 // document one whose text is not known.
 func (d *document) apply(change protocol.TextDocumentContentChangeEvent) {
@@ -177,74 +202,6 @@ func (d *document) apply(change protocol.TextDocumentContentChangeEvent) {
 	}
 }
 
-// compareSoon looks whether a document differs from the disk when it has been
-// quiet for a moment.
-func (s *session) compareSoon(d *document) {
-	s.docs.mu.Lock()
-	defer s.docs.mu.Unlock()
-	if s.docs.closing {
-		return
-	}
-	if d.timer != nil {
-		d.timer.Stop()
-	}
-	d.timer = time.AfterFunc(compareAfter, func() { s.compare(d) })
-}
-
-// compare sets whether a document is unsaved by what is on disk.
-func (s *session) compare(d *document) {
-	s.docs.mu.Lock()
-	text, version, big, closing := d.text, d.version, d.big, s.docs.closing
-	s.docs.mu.Unlock()
-	if big || closing {
-		return // it stays what it is said to be
-	}
-	data, err := readText(d.path)
-	if err != nil && !os.IsNotExist(err) {
-		return
-	}
-	differs := !sameText(string(data), text)
-	if err == nil && !utf8.Valid(data) {
-		differs = false // another encoding: what the client said counts
-	}
-	s.docs.mu.Lock()
-	news := d.version == version && d.unsaved != differs
-	if news {
-		d.unsaved = differs
-		s.docs.mark(d.tree, news)
-	}
-	s.docs.mu.Unlock()
-	if news {
-		s.saveUnsaved(d.tree)
-		if d.diagnosed() {
-			s.diagnoseSoon(d.tree)
-		}
-	}
-}
-
-// readText reads a file that may be compared.
-func readText(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxDocument {
-		return nil, os.ErrInvalid
-	}
-	return os.ReadFile(name)
-}
-
-// sameText compares what is on disk with a buffer. Editors keep the byte order
-// mark, the ends of lines and the last of them aside.
-func sameText(disk, buffer string) bool {
-	return disk == buffer || even(disk) == even(buffer)
-}
-
-func even(text string) string {
-	text = strings.TrimPrefix(text, "\uFEFF")
-	return strings.TrimRight(string(bytes.ReplaceAll([]byte(text), []byte("\r\n"), []byte("\n"))), "\n")
-}
-
 // saveUnsaved writes the record of the unsaved documents of a tree.
 func (s *session) saveUnsaved(t *tree) {
 	if t == nil {
@@ -257,13 +214,14 @@ func (s *session) saveUnsaved(t *tree) {
 	delete(s.docs.untold, t)
 	if !s.docs.closing {
 		for _, d := range s.docs.open {
-			if d.unsaved && d.tree == t {
+			if d.unsaved && d.tree != nil && d.tree.root == t.root {
 				paths = append(paths, d.path)
 			}
 		}
 	}
 	s.docs.mu.Unlock()
 	if status := t.last(); status != nil && !status.Tracked {
+		s.docs.retell(t, paths)
 		return
 	}
 	name := s.client.name
@@ -275,9 +233,40 @@ func (s *session) saveUnsaved(t *tree) {
 	err := s.tellUnsaved(ctx, t, engine.UnsavedSession{ID: s.id, Editor: name, PID: s.peer.PID}, paths)
 	if err != nil {
 		s.hub.opt.Log.Warn("record unsaved buffers", "worktree", t.root, "error", err)
+		s.docs.retell(t, paths)
 		return
 	}
 	t.refresh(false)
+}
+
+// retell notes that the record of a tree could not be written: the next look
+// at the tree writes it.
+func (d *documents) retell(t *tree, paths []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mark(t, len(paths) > 0 && !d.closing)
+}
+
+// lookedAt is called after every look at a tree: a record that is behind can
+// be written when the tree was set up meanwhile, and a file that another
+// program wrote may have the text of its buffer now.
+func (s *session) lookedAt(t *tree) {
+	status := t.last()
+	s.docs.mu.Lock()
+	behind := s.docs.untold[t] && status != nil && status.Tracked
+	var ask []*document
+	for _, d := range s.docs.open {
+		if d.tree == t && d.unsaved && d.timer == nil {
+			ask = append(ask, d)
+		}
+	}
+	s.docs.mu.Unlock()
+	if behind {
+		go s.saveUnsaved(t)
+	}
+	for _, d := range ask {
+		s.compareSoon(d)
+	}
 }
 
 // mark notes that the record of a tree is behind; docs.mu is held.
@@ -306,20 +295,26 @@ func (s *session) tellUnsaved(ctx context.Context, t *tree, id engine.UnsavedSes
 	return s.inTree(ctx, t, func(w commands.Worktree) error { return w.SetUnsaved(ctx, id, paths) })
 }
 
-// adoptDocuments finds the trees of documents that were opened before their
-// folder was.
+// adoptDocuments finds the trees of open documents anew when a folder has
+// come: there may have been none, one around it, or one that was left.
 func (s *session) adoptDocuments() {
 	s.docs.mu.Lock()
-	var adopted []*tree
+	var behind []*tree
 	for _, d := range s.docs.open {
-		if d.tree == nil {
-			if d.tree = s.treeOf(d.path); d.tree != nil && d.unsaved {
-				adopted = append(adopted, d.tree)
-			}
+		t := s.treeOf(d.path)
+		if t == nil || t == d.tree {
+			continue
+		}
+		if d.unsaved && d.tree != nil {
+			behind = append(behind, d.tree)
+		}
+		if d.tree = t; d.unsaved {
+			behind = append(behind, t)
+			s.docs.mark(t, true)
 		}
 	}
 	s.docs.mu.Unlock()
-	for _, t := range adopted {
+	for _, t := range behind {
 		go s.saveUnsaved(t)
 	}
 }

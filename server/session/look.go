@@ -16,8 +16,14 @@ import (
 func (t *tree) look(event watch.Event) (again bool) {
 	ctx, cancel := context.WithTimeout(t.ctx, lookTimeout)
 	defer cancel()
+	event.Add(t.owed)
+	t.owed = watch.Event{}
 	t.mu.Lock()
 	wanted := t.wanted
+	if t.scan {
+		// What is asked for from now on is answered by the next look.
+		event.Files, event.Paths, t.scan = true, nil, false
+	}
 	t.mu.Unlock()
 	if last := t.last(); last != nil && !last.Tracked {
 		event.Link = true // nothing is known of what to watch either
@@ -49,6 +55,9 @@ func (t *tree) look(event watch.Event) (again bool) {
 			t.publish(quick, 0)
 		}
 		if quick.Operation != nil {
+			// The files and directories are looked at when it has ended.
+			t.owed = event
+			t.owed.Records = false
 			t.arrive(wanted)
 			return true
 		}
@@ -61,6 +70,10 @@ func (t *tree) look(event watch.Event) (again bool) {
 	if err != nil {
 		t.untracked(ctx, err, wanted)
 		return false
+	}
+	if !full.FilesKnown {
+		// Nobody has looked at the files that were named.
+		t.owed = watch.Event{Files: event.Files || event.Dirs || event.Link, Paths: touched(event)}
 	}
 	t.publish(full, wanted)
 	if mayLeadElsewhere(event) {

@@ -57,6 +57,7 @@ type tree struct {
 	lastMove string // the last restore, undo or redo that was told
 	moveSeen bool
 	tracker  engine.Tracker
+	owed     watch.Event // what a look could not look at yet
 }
 
 func newTree(h *Hub, root, gitDir string, peer Peer) *tree {
@@ -183,10 +184,7 @@ func (t *tree) run() {
 				later.Add(event)
 				continue
 			}
-		case <-t.ask:
-			t.mu.Lock()
-			event.Files, t.scan = t.scan, false
-			t.mu.Unlock()
+		case <-t.ask: // the look finds what for
 		case <-recheck.C:
 			event.Records = true
 		}

@@ -21,9 +21,10 @@ func (w *Watcher) replace(t Target) {
 			want[dir] = true
 		}
 	}
-	if w.target.Root != t.Root || w.target.Records != t.Records {
+	if w.stale || w.target.Root != t.Root || w.target.Records != t.Records {
 		// The same name may be another directory now.
 		w.forget(func(string) bool { return true })
+		w.stale = false
 	}
 	w.target = t
 	w.forget(func(dir string) bool { return !want[dir] })

@@ -115,6 +115,11 @@ type Watcher struct {
 	dirs    map[string]bool   // absolute directories of the target's Dirs
 	watched map[string]bool   // absolute directories that have a watch
 	scanned map[string]string // those that have none, with what was seen last
+	// stale: the watches may be of other directories than their names say, so
+	// that the next target gets new ones. A watch stays with a directory that
+	// is moved, below it too, under the old name, and a new one by the new name
+	// is not made as long as the old one is there.
+	stale bool
 }
 
 // New starts a watcher that watches nothing yet. It always succeeds: without
@@ -193,6 +198,7 @@ func (w *Watcher) run() {
 			g.add(w.classify(e))
 		case err := <-errs:
 			w.opt.Log.Warn("file system events were lost; looking at everything", "error", err)
+			w.stale = true
 			g.add(everything)
 		case <-scan.C:
 			began := w.opt.Clock.Now()
@@ -217,6 +223,7 @@ func (w *Watcher) classify(e fsnotify.Event) Event {
 	dir, base := filepath.Dir(name), filepath.Base(name)
 	gone := e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)
 	if gone {
+		w.stale = w.stale || e.Has(fsnotify.Rename) && (w.watched[name] || w.dirs[name])
 		delete(w.watched, name) // the system has dropped the watch, if there was one
 	}
 	t := w.target

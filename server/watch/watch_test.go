@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -183,5 +184,48 @@ func TestWhatIsNotATargetAnyMoreIsSilent(t *testing.T) {
 		}
 	case <-time.After(patience):
 		t.Error("no event")
+	}
+}
+
+// named waits for an event that names a file.
+func named(t *testing.T, w *Watcher, want string) {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		select {
+		case e := <-w.Events():
+			if slices.Contains(e.Paths, want) {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("no event names %s within %v", want, patience)
+		}
+	}
+}
+
+// A directory that is moved takes its watches along; what is in it, and in a
+// new one of the old name, must be told by the names of now.
+func TestMovedDirectoriesAreWatchedByTheirNewNames(t *testing.T) {
+	root, target, w := place(t, Options{})
+	for i := range 4 {
+		moved := fmt.Sprint("moved", i)
+		must(t, os.Rename(filepath.Join(root, "src"), filepath.Join(root, moved)))
+		must(t, os.MkdirAll(filepath.Join(root, "src/deep"), 0o755))
+		target.Dirs = append(target.Dirs, moved, moved+"/deep")
+		// As a session does: the directories are told after each such event.
+		for quiet := false; !quiet; {
+			select {
+			case e := <-w.Events():
+				if e.Dirs {
+					w.Set(target)
+				}
+			case <-time.After(3 * most):
+				quiet = true
+			}
+		}
+		for _, name := range []string{"src/f", "src/deep/f", moved + "/f", moved + "/deep/f"} {
+			write(t, filepath.Join(root, name))
+			named(t, w, name)
+		}
 	}
 }
