@@ -27,7 +27,8 @@ var statusVerb = NewVerb(Verb{
 	Long: `Shows the checkpoint that the worktree rests on, the source files that changed
 since, the rows that changed per table (from the server's own counters, while
 it runs), the server, running commands, and whether an operation was
-interrupted. It runs nothing of the repository and starts no server.
+interrupted. It runs nothing of the repository and starts no server. Tables that
+were made, dropped or truncated are told by "forklift diff".
 
 --porcelain prints one field on a line, its name, a space and its value, behind the
 line "# forklift status 1"; the number changes when a field changes its meaning, and

@@ -2,10 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path"
 	"strings"
 	"time"
 
@@ -59,10 +56,8 @@ func (w *Worktree) Capture(ctx context.Context, opt CaptureOptions) (res *Captur
 		return nil, err
 	}
 	defer saver.close()
-	for _, s := range cfg.Source {
-		if _, err := w.fs.Lstat(path.Join(w.rec.Path, s)); errors.Is(err, fs.ErrNotExist) {
-			saver.warnings = append(saver.warnings, fmt.Sprintf("%s of .forklift.json does not exist: this checkpoint has nothing of it", s))
-		}
+	for _, s := range w.missingSources(cfg.Source) {
+		saver.warnings = append(saver.warnings, fmt.Sprintf("%s of .forklift.json does not exist: this checkpoint has nothing of it", s))
 	}
 	pair, err := op.capture(ctx, saver, opt.Note)
 	if err != nil {

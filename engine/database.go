@@ -184,7 +184,8 @@ type Database interface {
 	Changes(before, after json.RawMessage) ([]TableChange, error)
 
 	// TableFiles tells which tables changed files belong to, by the table
-	// maps of the observations of both states; either may be nil. Files that
+	// maps of the observations of both states, and which tables were made,
+	// dropped or rewritten by what the maps say; either may be nil. Files that
 	// are no table's are passed over, but for those of system tables.
 	TableFiles(before, after json.RawMessage, changed []ChangedFile) ([]TableFile, error)
 

@@ -110,6 +110,9 @@ func (w *Worktree) Diff(ctx context.Context, opt DiffOptions) (*DiffResult, erro
 	if len(opt.Paths) == 0 {
 		err = d.tables(ctx)
 	}
+	if d.blind { // an empty answer would read as "nothing differs"
+		d.res.Problems = append(d.res.Problems, "whether tables differ is not known: the server told no counts that can be compared with those of "+a.Name)
+	}
 	return d.res, err
 }
 
@@ -136,6 +139,7 @@ type differ struct {
 	opt      DiffOptions
 	old, now *storage.Pair
 	res      *DiffResult
+	blind    bool // whether the working tables differ could not be told
 	text     textDiffer
 }
 

@@ -48,6 +48,7 @@ type Examination struct {
 	ServerErr   error
 	Interrupted string // verb of the worktree's own
 	Config      *config.File
+	Missing     []string // source paths of Config that are not there
 	ConfigErr   error
 	Trusted     bool
 	Env         []EnvVar
@@ -192,6 +193,7 @@ func (p *project) examineConfig(ctx context.Context, x *Examination, w *Worktree
 	if x.Config, x.ConfigErr = w.Config(ctx); x.ConfigErr != nil {
 		return
 	}
+	x.Missing = w.missingSources(x.Config.Source)
 	x.Trusted = !x.Config.Runs()
 	if !x.Trusted {
 		ok, err := trust.Approved(p.fs, p.host.StateDir, w.rec.ID, path.Join(w.rec.Path, config.Name), x.Config.Content)

@@ -208,6 +208,9 @@ func (s *saver) pair(ctx context.Context, j *journal, reason, note string) (*sto
 	if len(trees) == 0 {
 		return p, nil // --discard-current: only the files could be saved
 	}
+	if s.seen.Counters == nil {
+		s.seen = s.w.inheritedObservation(ctx, trees)
+	}
 	p.Databases = []storage.DatabaseState{{Kind: s.w.rec.Kind, State: storage.StateClean, Trees: trees, Facts: s.facts,
 		Tables: s.seen.Tables, Counters: s.seen.Counters}}
 	for _, t := range trees {

@@ -2,7 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 
 	"forklift/engine/config"
@@ -198,4 +201,32 @@ func (w *Worktree) lastObservation(slot Slot) (Observation, bool) {
 	var o observed
 	err := record.Read(w.fs, w.file(observedFile), "observed", recordFormat, &o)
 	return o.Observation, err == nil && o.Slot == slot
+}
+
+// inheritedObservation is what the pair that the worktree rests on has of its
+// tables, if trees are that pair's: no server ran since it was restored, so
+// nothing else can be asked. Not to know it is no reason to fail.
+func (w *Worktree) inheritedObservation(ctx context.Context, trees []storage.TreeState) Observation {
+	_, pair, err := w.currentPair(ctx)
+	if err != nil || pair == nil || len(pair.Databases) != 1 || len(pair.Databases[0].Trees) != len(trees) {
+		return Observation{}
+	}
+	of := pair.Databases[0]
+	for i, t := range of.Trees {
+		if t.Name != trees[i].Name || t.Manifest != trees[i].Manifest {
+			return Observation{}
+		}
+	}
+	return Observation{Tables: of.Tables, Counters: of.Counters}
+}
+
+// missingSources are those of a list of source paths that are not there.
+func (w *Worktree) missingSources(list []string) []string {
+	var missing []string
+	for _, s := range list {
+		if _, err := w.fs.Lstat(path.Join(w.rec.Path, s)); errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, s)
+		}
+	}
+	return missing
 }

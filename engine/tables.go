@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sort"
 
 	"forklift/engine/worktree"
@@ -22,6 +23,7 @@ type dataSide struct {
 	pair     *storage.Pair // that it is, or comes from
 	state    storage.DatabaseState
 	counters json.RawMessage     // nil: not known
+	tables   json.RawMessage     // what files are called; nil: not known
 	trees    []storage.TreeState // nil: not known without reading
 	dirty    bool                // the working state, which goes on from pair
 }
@@ -39,7 +41,7 @@ func (d *differ) tables(ctx context.Context) error {
 		if len(s.pair.Databases) == 1 {
 			s.state = s.pair.Databases[0]
 			if !s.dirty {
-				s.counters, s.trees = s.state.Counters, s.state.Trees
+				s.tables, s.counters, s.trees = s.state.Tables, s.state.Counters, s.state.Trees
 			}
 		}
 	}
@@ -57,6 +59,7 @@ func (d *differ) tables(ctx context.Context) error {
 	}
 	d.res.RowsKnown, d.res.Catalogs = known, catalogs
 	d.res.Tables = mergeTables(rows, known, files)
+	d.blind = !known && now.dirty && now.trees == nil && len(d.res.Tables)+len(d.res.Problems) == 0
 	return nil
 }
 
@@ -78,13 +81,10 @@ func (w *Worktree) workingData(ctx context.Context, res *DiffResult) (dataSide, 
 		if err != nil {
 			res.Problems = append(res.Problems, problem(err))
 		}
-		s.counters = seen.Counters
-		if seen.Tables != nil && len(pair.Databases) == 1 {
-			s.state.Tables = seen.Tables
-		}
+		s.counters, s.tables = seen.Counters, seen.Tables
 	case AtRest:
 		if seen, ok := w.lastObservation(sel.Slot); ok {
-			s.counters = seen.Counters
+			s.counters, s.tables = seen.Counters, seen.Tables
 		}
 		rec, err := w.proven(sel.Slot)
 		if err != nil {
@@ -156,7 +156,8 @@ func (w *Worktree) descends(ctx context.Context, p *storage.Pair, id storage.Pai
 }
 
 // filesBetween tells the tables whose files differ. A running server's files
-// are not looked at: those of the pair it goes on from are.
+// are not looked at: those of the pair it goes on from are, and what it calls
+// its own.
 func (w *Worktree) filesBetween(ctx context.Context, old, now dataSide) (tables []TableFile, catalogs bool, err error) {
 	trees := now.trees
 	if trees == nil {
@@ -178,7 +179,14 @@ func (w *Worktree) filesBetween(ctx context.Context, old, now dataSide) (tables 
 			}
 		}
 	}
-	all, err := w.db.TableFiles(old.state.Tables, now.state.Tables, changed)
+	all, err := w.db.TableFiles(old.tables, now.state.Tables, changed)
+	if err == nil && now.dirty && old.tables != nil && now.tables != nil {
+		// What the server calls its files now says better what was made,
+		// dropped or rewritten than the files of the pair it goes on from.
+		var latest []TableFile
+		latest, err = w.db.TableFiles(old.tables, now.tables, nil)
+		all = append(slices.DeleteFunc(all, func(t TableFile) bool { return t.Change != TableTouched }), latest...)
+	}
 	for _, t := range all {
 		if t.Table == "" {
 			catalogs = true

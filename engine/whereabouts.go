@@ -88,6 +88,15 @@ func (p *project) locate(ctx context.Context, rec *worktreeRecord, claims map[st
 		if place.Alive {
 			return whereabouts{state: StateMoved, path: place.Worktree, why: "it was at " + rec.Path, place: place}
 		}
+		// After a move of the repository its worktrees lead nowhere until git
+		// is told: they are as alive as before, and nothing of them is an orphan.
+		if place.Worktree == "" {
+			continue
+		}
+		if _, err := p.fs.Lstat(path.Join(place.Worktree, ".git")); err == nil {
+			return whereabouts{state: StateUnknown, path: place.Worktree, place: place,
+				why: "its directory is there, but git has lost it: run `git worktree repair` with that path"}
+		}
 	}
 	return at
 }

@@ -39,7 +39,11 @@ func (a *app) printError(err error) {
 		return
 	}
 	a.say("error", failure.Message)
-	for _, item := range failure.Items {
+	items := failure.Items
+	if len(items) == 1 && strings.HasSuffix(failure.Message, items[0]) {
+		items = nil // the message has said it
+	}
+	for _, item := range items {
 		fmt.Fprintf(a.err, "  %s\n", plain(item))
 	}
 	if failure.Hint != "" {

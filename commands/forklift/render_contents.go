@@ -63,7 +63,7 @@ func renderRestorePlan(p *printer, r *engine.RestorePlan) {
 	case engine.PartPaths:
 		behind = " -- " + plain(strings.Join(r.Paths, " "))
 	}
-	p.line("To do just this: forklift restore NAME%s --yes --plan %s%s", flags, r.PlanID, behind)
+	p.line("To do just this: forklift restore %s%s --yes --plan %s%s", plain(r.Name), flags, r.PlanID, behind)
 	p.warnings = append(p.warnings, r.Warnings...)
 }
 

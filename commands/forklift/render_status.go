@@ -124,7 +124,7 @@ func statusTables(p *printer, r *commands.StatusResult) {
 		p.row("rows", "not known: the server cannot be asked, or has no counts to compare")
 		return
 	case !r.RowsKnown:
-		p.row("rows", "not known while the server does not run; to see them: forklift db start")
+		p.row("rows", "not counted while the server does not run; what is known: forklift diff")
 		return
 	case len(r.Tables) == 0:
 		p.row("rows", "no row changed")

@@ -74,6 +74,7 @@ func Find(ctx context.Context, opt Options) ([]Installation, error) {
 func (o Options) choose(ctx context.Context, major int) (*Installation, error) {
 	var best *Installation
 	var refused []string
+	seen := map[string]bool{}
 	places := o.named()
 	if places == nil {
 		places = o.candidates(ctx)
@@ -83,8 +84,13 @@ func (o Options) choose(ctx context.Context, major int) (*Installation, error) {
 			break
 		}
 		inst, ok := o.look(ctx, c)
+		if err := ctx.Err(); err != nil { // so that what it says of the place is not true
+			return nil, &fault.Error{Op: "find postgres", Kind: fault.Canceled, Err: err}
+		}
+		known := seen[inst.Bin]
+		seen[inst.Bin] = true
 		switch {
-		case !ok:
+		case !ok || known:
 		case c.explicit && !inst.Usable:
 			return nil, &fault.Error{Op: "use postgres", Path: inst.Bin, Kind: fault.Unsupported, Err: errors.New(inst.Why),
 				Hint: "It was named by " + c.found + "; name another directory there, or none."}
@@ -105,7 +111,7 @@ func (o Options) choose(ctx context.Context, major int) (*Installation, error) {
 	if best != nil {
 		return best, nil
 	}
-	want := "PostgreSQL 17"
+	want := fmt.Sprintf("PostgreSQL %d to %d", oldestMajor, newestMajor)
 	if major != 0 {
 		want = fmt.Sprintf("PostgreSQL %d", major)
 	}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,6 +73,22 @@ func TestChoose(t *testing.T) {
 		case err != nil && (fault.KindOf(err) != fault.Unsupported || !strings.Contains(err.Error(), test.want) || fault.HintOf(err) == ""):
 			t.Errorf("%s: %v (hint %q), want %s", test.name, err, fault.HintOf(err), test.want)
 		}
+	}
+}
+
+// TestChooseInterrupted does not blame the machine for a Ctrl-C, and names a
+// place that is found twice once.
+func TestChooseInterrupted(t *testing.T) {
+	v15 := pretend(t, filepath.Join(t.TempDir(), "15"), "15.3", "postgres", "initdb")
+	opt := pretended(map[string]string{"PATH": v15 + ":" + v15 + ":/bin"})
+	_, err := opt.choose(t.Context(), 11)
+	if n := strings.Count(strings.Join(fault.ItemsOf(err), "\n"), v15+":"); n != 1 {
+		t.Errorf("%s is named %d times in %q", v15, n, fault.ItemsOf(err))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := opt.choose(ctx, 0); fault.KindOf(err) != fault.Canceled {
+		t.Errorf("interrupted: %v, kind %v", err, fault.KindOf(err))
 	}
 }
 

@@ -1,9 +1,11 @@
 package postgres
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"forklift/engine"
@@ -19,7 +21,9 @@ const firstUserOID = 16384
 
 // TableFiles names the tables of files below base/. Indexes and TOAST tables
 // count as the table that has them, as far as the maps tell. Free space and
-// visibility maps are passed over.
+// visibility maps are passed over. A table that only one map has, or that has
+// a file of another name in each, is told even if no changed file shows it:
+// those of a running server are not looked at.
 func (c *cluster) TableFiles(before, after json.RawMessage, changed []engine.ChangedFile) ([]engine.TableFile, error) {
 	old, err := decodeTables(before)
 	if err != nil {
@@ -54,7 +58,58 @@ func (c *cluster) TableFiles(before, after json.RawMessage, changed []engine.Cha
 		t.Change = change
 		list = append(list, t)
 	}
+	for _, t := range moved(old, now) {
+		key := engine.TableFile{Database: t.Database, Table: t.Table}
+		if i, ok := index[key]; ok {
+			list[i].Change = t.Change
+		} else {
+			list = append(list, t)
+		}
+	}
 	return list, nil
+}
+
+// moved compares two maps: tables that were made, dropped or rewritten. A map
+// that was cut off at maxTables tells nothing.
+func moved(old, now tableMap) []engine.TableFile {
+	var list []engine.TableFile
+	for _, was := range old.Databases {
+		for _, is := range now.Databases {
+			if was.OID != is.OID || len(was.Rels) >= maxTables || len(is.Rels) >= maxTables {
+				continue
+			}
+			before, after := was.files(), is.files()
+			for name, file := range after {
+				switch b, ok := before[name]; {
+				case !ok:
+					list = append(list, engine.TableFile{Database: is.Name, Table: name, Change: engine.TableCreated})
+				case b != file:
+					list = append(list, engine.TableFile{Database: is.Name, Table: name, Change: engine.TableRewritten})
+				}
+			}
+			for name := range before {
+				if _, ok := after[name]; !ok {
+					list = append(list, engine.TableFile{Database: is.Name, Table: name, Change: engine.TableDropped})
+				}
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b engine.TableFile) int {
+		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Table, b.Table))
+	})
+	return list
+}
+
+// files leads from the names of tables to their files, without what belongs
+// to another one.
+func (d databaseMap) files() map[string]string {
+	m := map[string]string{}
+	for file, name := range d.Rels {
+		if d.Owners[file] == "" {
+			m[name] = file
+		}
+	}
+	return m
 }
 
 // nameTable names the table of a file; Table is "" for a system table. owned

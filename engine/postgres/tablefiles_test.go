@@ -43,6 +43,12 @@ func TestTableFiles(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	// Where only the maps are known, as those of a running server.
+	got, err = c.TableFiles(before, after, changed[:1])
+	want = []engine.TableFile{want[0], want[5], want[3], want[4]}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
 	// Where no server was asked, numbers are all there is.
 	got, err = c.TableFiles(nil, nil, changed[:1])
 	if diff := cmp.Diff([]engine.TableFile{{Database: "16400", Table: "relation 16500", Change: engine.TableTouched}}, got); err != nil || diff != "" {

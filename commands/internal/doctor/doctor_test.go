@@ -71,6 +71,7 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 		{"server", Warning, "not stopped cleanly", "Nothing has to be done", func(f *Facts) { f.Server.State = "unclean" }},
 		{"server", Problem, "it is broken", "Mend it.", func(f *Facts) { f.ServerErr = failed }},
 		{"config", Problem, "it is broken", "Mend it.", func(f *Facts) { f.Config, f.ConfigErr = nil, failed }},
+		{"config", Warning, "does not exist: migration", "Correct", func(f *Facts) { f.Missing = []string{"migration"} }},
 		{"config", Problem, "line 1 is wrong; line 2 is wrong", "Mend it.", func(f *Facts) {
 			f.Config, f.ConfigErr = nil, &fault.Error{Op: "read", Err: errors.New("line 1 is wrong (and 1 more)"), Items: []string{"line 1 is wrong", "line 2 is wrong"}, Hint: "Mend it."}
 		}},

@@ -85,6 +85,10 @@ func configuration(f *Facts) (Verdict, string, string) {
 	if f.Config == nil {
 		return "", "", ""
 	}
+	if len(f.Missing) > 0 {
+		return Warning, ".forklift.json names what does not exist: " + strings.Join(f.Missing, " "),
+			"Checkpoints save nothing of it. Correct `source` in the file, or make the path."
+	}
 	return OK, "checkpoints save " + strings.Join(f.Config.Source, " "), ""
 }
 
