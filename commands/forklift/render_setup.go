@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"forklift/commands"
@@ -150,6 +151,10 @@ func renderInstallations(p *printer, r *commands.PostgresListResult) {
 			p.line("")
 		}
 		renderInstallation(p, in)
+	}
+	if !slices.ContainsFunc(r.Installations, func(in commands.Installation) bool { return in.Usable }) {
+		p.line("")
+		p.line("None of them can be used. To get one that can: forklift postgres install")
 	}
 }
 

@@ -127,7 +127,7 @@ func statusTables(p *printer, r *commands.StatusResult) {
 		p.row("rows", "not counted while the server does not run; what is known: forklift diff")
 		return
 	case len(r.Tables) == 0:
-		p.row("rows", "no row changed")
+		p.row("rows", "no row inserted, updated or deleted")
 		return
 	}
 	for i, t := range r.Tables {
