@@ -8,6 +8,16 @@ import type { World } from './world';
 /** How long a thing that must happen may take; a loaded machine is slow. */
 export const PATIENCE = 60_000;
 
+/** How long a key is waited for before it is pressed again, and how often that is done. */
+const AGAIN = 5_000;
+const TRIES = 4;
+
+/** Whether something comes to be seen before the key is pressed again. */
+const appears = (what: Locator): Promise<boolean> => what.first().waitFor({ timeout: AGAIN }).then(
+	() => true,
+	() => false,
+);
+
 const settings = {
 	'telemetry.telemetryLevel': 'off',
 	'update.mode': 'none',
@@ -133,8 +143,7 @@ export class Window {
 
 	/** Chooses a command in the palette; the moment of Enter is returned. */
 	async command(title: string): Promise<number> {
-		await this.page.keyboard.press('F1');
-		await this.input.waitFor();
+		await this.quickInput('F1');
 		await this.input.fill(`>${title}`);
 		await this.row(title).first().waitFor();
 		// Commands that were used lately come first, also those with longer titles.
@@ -149,6 +158,18 @@ export class Window {
 		const at = performance.now();
 		await this.page.keyboard.press('Enter');
 		return at;
+	}
+
+	/** Opens the box for commands or files by its key, which is lost while the focus moves. */
+	private async quickInput(key: string): Promise<void> {
+		for (let tries = 1; tries < TRIES; tries++) {
+			await this.page.keyboard.press(key);
+			if (await appears(this.input)) {
+				return;
+			}
+		}
+		await this.page.keyboard.press(key);
+		await this.input.waitFor();
 	}
 
 	/** The rows of the quick pick that hold a text. */
@@ -201,12 +222,21 @@ export class Window {
 
 	/** Opens a file by its name. */
 	async openFile(name: string): Promise<void> {
-		await this.page.keyboard.press('Control+p');
-		await this.input.waitFor();
-		await this.input.fill(name);
-		await this.row(name.slice(name.lastIndexOf('/') + 1)).first().waitFor();
-		await this.page.keyboard.press('Enter');
-		await this.page.locator('.editor-group-container .tab.active', { hasText: name.slice(name.lastIndexOf('/') + 1) }).waitFor();
+		const label = name.slice(name.lastIndexOf('/') + 1);
+		const tab = this.page.locator('.editor-group-container .tab.active', { hasText: label });
+		for (let tries = 1; ; tries++) {
+			await this.quickInput('Control+p');
+			await this.input.fill(name);
+			await this.row(label).first().waitFor();
+			await this.page.keyboard.press('Enter');
+			// An Enter while the list is made anew chooses nothing.
+			if (await appears(tab)) {
+				return;
+			}
+			if (tries === TRIES) {
+				throw new Error(`${name} was not opened`);
+			}
+		}
 	}
 
 	/** The text of the lines of the active editor that can be seen. */
