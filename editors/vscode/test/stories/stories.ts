@@ -228,7 +228,9 @@ async function tools(world: World, editor: Editor): Promise<void> {
 		assert.ok(r.must('worktree', 'list').includes('try-it'));
 		await w.answer('Made the worktree');
 		await w.command('Forklift: Forget Checkpoint');
+		await w.row('before_change').first().waitFor();
 		await w.page.keyboard.press('Escape');
+		await w.row('before_change').first().waitFor({ state: 'hidden' });
 		await w.command('Forklift: Prune');
 		await w.decide('Prune');
 		await w.answer('Freed');
