@@ -29,7 +29,7 @@ async function worktrees(world: World, editor: Editor): Promise<void> {
 			await b.says('second');
 			assert.ok(/before_change/.test((await a.status.innerText()).trim()), 'the other window stays where it is');
 			const tree = await a.view('Checkpoints');
-			await tree.locator('.monaco-list-row', { hasText: 'right' }).first().click();
+			await tree.locator('.monaco-list-row', { hasText: /^right/ }).first().click();
 			await tree.locator('.monaco-list-row', { hasText: 'in_right' }).waitFor();
 			await a.screenshot('worktrees');
 		});
