@@ -70,6 +70,10 @@ export async function pickCheckpoint(app: App, s: Status, options: PickOptions):
 				.then(({ rows }) => {
 					pick.items = items(rows.filter(options.only ?? (() => true)), s.worktree.name);
 					pick.busy = false;
+					if (pick.items.length === 0) {
+						void window.showInformationMessage(l10n.t('There is no checkpoint to choose.'));
+						reject(new CancellationError());
+					}
 				})
 				.catch(reject);
 		});

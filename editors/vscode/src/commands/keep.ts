@@ -7,7 +7,7 @@ import { type Argument, isCheckpointRow, worktreeOf } from '../target';
 import { bytes, reference } from '../text';
 
 interface ForgetResult {
-	plan: string;
+	plan_id: string;
 	forget: { name: string; worktree: string }[];
 	free_bytes: number;
 	done: boolean;
@@ -26,11 +26,11 @@ export async function forget(app: App, a: Argument): Promise<void> {
 	if ((await window.showWarningMessage(l10n.t('Forget {0}?', refs.join(', ')), { modal: true, detail }, go)) !== go) {
 		throw new CancellationError();
 	}
-	await runVerb<ForgetResult>(app.server, l10n.t('Forklift: Forget'), 'forget', s.worktree.path, { refs, yes: true, plan: plan.plan });
+	await runVerb<ForgetResult>(app.server, l10n.t('Forklift: Forget'), 'forget', s.worktree.path, { refs, yes: true, plan: plan.plan_id });
 }
 
 interface PruneResult {
-	plan: string;
+	plan_id: string;
 	safety: unknown[];
 	unfinished: number;
 	remove: number;
@@ -54,7 +54,7 @@ export async function prune(app: App, a: Argument): Promise<void> {
 	if ((await window.showWarningMessage(question, { modal: true, detail }, go)) !== go) {
 		throw new CancellationError();
 	}
-	const r = await runVerb<PruneResult>(app.server, l10n.t('Forklift: Prune'), 'prune', s.worktree.path, { yes: true, plan: plan.plan });
+	const r = await runVerb<PruneResult>(app.server, l10n.t('Forklift: Prune'), 'prune', s.worktree.path, { yes: true, plan: plan.plan_id });
 	void window.showInformationMessage(l10n.t('Freed {0}.', bytes(r.freed_bytes)));
 }
 

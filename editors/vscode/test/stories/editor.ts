@@ -212,9 +212,10 @@ export class Window {
 	async view(name: string): Promise<Locator> {
 		await this.page.locator('.activitybar .action-item a[aria-label^="Forklift"]').waitFor();
 		const pane = this.page.locator('.pane').filter({ has: this.page.locator(`.pane-header[aria-label^="${name}"]`) });
-		if (!(await pane.first().isVisible())) {
+		for (let tries = 0; tries < TRIES && !(await pane.first().isVisible()); tries++) {
 			// By force: the badge lies over it, and hands the click on.
 			await this.page.locator('.activitybar .action-item a[aria-label^="Forklift"]').click({ force: true });
+			await appears(pane);
 		}
 		await pane.first().waitFor();
 		return pane.first();

@@ -228,16 +228,25 @@ async function tools(world: World, editor: Editor): Promise<void> {
 		assert.ok(r.must('worktree', 'list').includes('try-it'));
 		await w.answer('Made the worktree');
 		await w.command('Forklift: Forget Checkpoint');
-		await w.row('before_change').first().waitFor();
-		await w.page.keyboard.press('Escape');
-		await w.row('before_change').first().waitFor({ state: 'hidden' });
+		await w.answer('There is no checkpoint to choose'); // the worktree rests on the only one
+		r.must('capture', 'needed');
+		await w.says('needed');
+		await w.command('Forklift: Forget Checkpoint');
+		await w.pick('before_change');
+		await w.decide('Forget');
+		await w.until(() => !r.must('list').includes('before_change'), 'the checkpoint is forgotten');
 		await w.command('Forklift: Prune');
-		await w.decide('Prune');
-		await w.answer('Freed');
+		await w.dialog.or(w.toast('There is nothing to free')).first().waitFor();
+		if (await w.dialog.isVisible()) {
+			await w.decide('Prune');
+			await w.answer('Freed');
+		} else {
+			await w.answer('There is nothing to free');
+		}
 		await w.command('Forklift: Show Log');
 		await w.page.locator('.part.panel', { hasText: 'connected to forklift' }).waitFor();
 		await w.command('Forklift: Restart');
-		await w.says('before_change');
+		await w.says('needed');
 		await w.command('Forklift: Show Walkthrough');
 		await w.page.locator('.gettingStarted', { hasText: 'Get Started With Forklift' }).first().waitFor();
 		await w.screenshot('walkthrough');
