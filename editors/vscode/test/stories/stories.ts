@@ -229,12 +229,13 @@ async function tools(world: World, editor: Editor): Promise<void> {
 		await w.answer('Made the worktree');
 		await w.command('Forklift: Forget Checkpoint');
 		await w.answer('There is no checkpoint to choose'); // the worktree rests on the only one
+		r.must('capture', 'useless');
 		r.must('capture', 'needed');
 		await w.says('needed');
 		await w.command('Forklift: Forget Checkpoint');
-		await w.pick('before_change');
+		await w.pick('useless');
 		await w.decide('Forget');
-		await w.until(() => !r.must('list').includes('before_change'), 'the checkpoint is forgotten');
+		await w.until(() => !r.must('list').includes('useless'), 'the checkpoint is forgotten');
 		await w.command('Forklift: Prune');
 		await w.dialog.or(w.toast('There is nothing to free')).first().waitFor();
 		if (await w.dialog.isVisible()) {
