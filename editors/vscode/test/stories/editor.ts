@@ -152,11 +152,8 @@ export class Window {
 		if (place < 0) {
 			throw new Error(`the palette has no ${title}, but ${labels.join(', ')}`);
 		}
-		for (let i = 0; i < place; i++) {
-			await this.page.keyboard.press('ArrowDown');
-		}
 		const at = performance.now();
-		await this.page.keyboard.press('Enter');
+		await this.page.locator('.quick-input-list .monaco-list-row .label-name').nth(place).click();
 		return at;
 	}
 
