@@ -123,7 +123,10 @@ func post(ctx context.Context, tx pgx.Tx, r *rand.Rand) error {
 		return err
 	}
 	if r.IntN(3) == 0 {
-		_, err := tx.Exec(ctx, "SELECT lo_put(content, $2, decode(md5(random()::text), 'hex')) FROM files WHERE name = $1", fmt.Sprintf("file %d", 1+r.IntN(150)), r.IntN(100000))
+		// The row's lock first: PostgreSQL refuses two writers of one page of a
+		// large object ("tuple concurrently updated") instead of letting one wait.
+		_, err := tx.Exec(ctx, `SELECT lo_put(content, $2, decode(md5(random()::text), 'hex'))
+			FROM (SELECT content FROM files WHERE name = $1 FOR UPDATE) AS file`, fmt.Sprintf("file %d", 1+r.IntN(150)), r.IntN(100000))
 		return err
 	}
 	return nil
