@@ -160,25 +160,31 @@ func (w *Worktree) captures(ctx context.Context, project bool) ([][]*storage.Pai
 	if err != nil {
 		return nil, err
 	}
-	byOwner := map[string][]*storage.Pair{}
-	var order []string
+	return w.byOwner(ctx, named, storage.Capture)
+}
+
+// byOwner gives the pairs of a kind that names lead to, by worktree in the
+// order of names, each list newest first.
+func (w *Worktree) byOwner(ctx context.Context, named []storage.NamedPair, kind storage.PairKind) ([][]*storage.Pair, error) {
+	at := map[string]int{}
+	var groups [][]*storage.Pair
 	for _, n := range named {
-		if n.Kind != storage.Capture {
+		if n.Kind != kind {
 			continue
 		}
 		p, err := w.store.Pair(ctx, w.rec.Project, n.ID)
 		if err != nil {
 			return nil, err
 		}
-		if byOwner[n.Worktree] == nil {
-			order = append(order, n.Worktree)
+		i, ok := at[n.Worktree]
+		if !ok {
+			i = len(groups)
+			at[n.Worktree], groups = i, append(groups, nil)
 		}
-		byOwner[n.Worktree] = append(byOwner[n.Worktree], p)
+		groups[i] = append(groups[i], p)
 	}
-	var groups [][]*storage.Pair
-	for _, id := range order {
-		slices.SortFunc(byOwner[id], func(a, b *storage.Pair) int { return strings.Compare(string(b.ID), string(a.ID)) })
-		groups = append(groups, byOwner[id])
+	for _, g := range groups {
+		slices.SortFunc(g, func(a, b *storage.Pair) int { return strings.Compare(string(b.ID), string(a.ID)) })
 	}
 	return groups, nil
 }

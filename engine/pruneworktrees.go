@@ -150,16 +150,8 @@ func (p *project) pruneOrphan(ctx context.Context, rec worktreeRecord) error {
 		return err
 	}
 	defer unlockServer()
-	slot, err := w.selectedSlot()
-	if err != nil {
+	if _, err := w.ownState(ctx, verbPruneWorktrees); err != nil {
 		return err
-	}
-	st, err := w.db.State(ctx, slot)
-	if err != nil {
-		return err
-	}
-	if st.State == Foreign {
-		return w.foreign(verbPruneWorktrees, slot)
 	}
 	if err := w.db.Stop(ctx); err != nil {
 		return err
