@@ -24,13 +24,14 @@ type WorktreeListResult struct {
 var worktreeListVerb = NewVerb(Verb{
 	Name: "worktree list", Group: GroupMachine,
 	Short: "List the worktrees of this repository, also those that are gone",
-	Long: `Lists every worktree that has a database, and those that only git knows. STATE is
-ok, moved (it is at another place than recorded; its next command notes that), away (its directory is not there, and git has it locked),
-orphan (git has removed it, or its directory is gone: "forklift adopt" takes it
-over, "forklift worktree prune" removes its database), copy (see "forklift setup
---new") or none (git's, without a database). The server of an orphan is stopped,
-unless somebody uses it. Worktrees of which a teardown left only the checkpoints
-are listed by --torn-down.`,
+	Long: `Lists every worktree that has a database, and those that only git knows. STATE
+is ok, moved (it is at another place than recorded; its next command notes
+that), away (its directory is not there, and git has it locked), orphan (git has
+removed it, or its directory is gone: "forklift adopt" takes it over, "forklift
+worktree prune" removes its database), copy (see "forklift setup --new") or none
+(git's, without a database). The server of an orphan is stopped, unless somebody
+uses it. Worktrees of which a teardown left only the checkpoints are listed by
+--torn-down.`,
 	Examples: []Example{
 		{"forklift worktree list", "all of this repository"},
 		{"forklift worktree list --orphans", "those that are gone"},
