@@ -118,7 +118,7 @@ func renderWorktreePrune(p *printer, r *commands.WorktreePruneResult) {
 	}
 	p.line("%s in the store.", plural(r.Checkpoints, "checkpoint stays", "checkpoints stay"))
 	if !r.Done {
-		p.line("To do exactly this: forklift worktree prune --yes --plan %s", plain(r.Plan))
+		p.doPlan("worktree prune", r.Plan)
 	}
 }
 
