@@ -80,9 +80,12 @@ var fileKeys = []Key{
 		Doc: "Programs that stop a long-running app before its database is captured or replaced, and start it afterwards. They run only after you approved this file with `forklift trust`."},
 	{Name: "database", Type: Object, Open: true, Keys: databaseKeys, Example: `{"kind": "postgres"}`, read: (*parser).database,
 		Doc: "Which kind of database the worktree has, and the settings of that kind."},
-	{Name: "supabase", Type: Object, Open: true, Example: "{}", read: (*parser).supabase,
+	{Name: supabaseKey, Type: Object, Open: true, Example: "{}", read: (*parser).supabase,
 		Doc: "Settings of a local Supabase stack: names of variables and excluded services."},
 }
+
+// supabaseKey is the key of File.Supabase.
+const supabaseKey = "supabase"
 
 var hookKeys = []Key{
 	{Name: "stop", Type: Argv, Example: `["make", "stop"]`,
