@@ -113,6 +113,25 @@ type TableFile struct {
 	Change   string // one of the constants above
 }
 
+// DefinitionChanged is how an object differs that is defined otherwise.
+const DefinitionChanged = "changed"
+
+// DefinitionChange is an object of a database that was made, dropped or
+// defined otherwise.
+type DefinitionChange struct {
+	Database string `json:"database"`
+	Kind     string `json:"kind"`   // table, view, index, function, ...
+	Name     string `json:"name"`   // schema.name
+	Change   string `json:"change"` // created, dropped, changed
+}
+
+// Definer is a Database whose observations tell of definitions, too.
+type Definer interface {
+	// Definitions compares the Tables of two observations of one history.
+	// known is false where one of them does not tell.
+	Definitions(before, after json.RawMessage) (changes []DefinitionChange, known bool, err error)
+}
+
 // Branch is where one database of its own lives.
 type Branch struct {
 	ID   string // unique in the store

@@ -10,6 +10,9 @@ import (
 
 const verbPrune = "prune"
 
+// UsualUnused is the share that may stay unused where nobody says another one.
+const UsualUnused = 0.05
+
 // PruneOptions are the wishes for a prune.
 type PruneOptions struct {
 	MaxUnused float64 // share of the store that may stay unused; see storage.PruneOptions

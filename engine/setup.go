@@ -303,6 +303,10 @@ func (s *settingUp) refuseCopy(ctx context.Context) error {
 			continue
 		}
 		other := &project{host: s.host, fs: s.fs, repo: Repo{CommonDir: rec.CommonDir}}
+		if s.opt.New && s.carries(&rec) {
+			s.anew = true // the original is away, and may come back
+			return nil
+		}
 		if at := s.locate(ctx, &rec, nil); at.state == StateOrphan || other.readMachine() != nil || other.machine.Project != s.machine.Project {
 			continue
 		}
@@ -315,6 +319,13 @@ func (s *settingUp) refuseCopy(ctx context.Context) error {
 			Hint: "Run `forklift setup --new` here to give the copy one of its own."}
 	}
 	return nil
+}
+
+// carries reports that the repository has the link of a worktree whose git
+// directory it is not.
+func (s *settingUp) carries(rec *worktreeRecord) bool {
+	l, err := s.readLink(s.repo.CommonDir)
+	return err == nil && l != nil && l.Worktree == rec.ID && !s.isGitDirOf(rec, s.repo.CommonDir)
 }
 
 // identity gives the new worktree its id and name: those of the worktree that

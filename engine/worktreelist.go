@@ -148,7 +148,7 @@ func (p *project) gitOnly(_ context.Context, records []worktreeRecord, claims ma
 				add(place, StateNone, "git's, without a database")
 			case !ok && place.Alive:
 				add(place, StateUnknown, "its record "+id+" is not in this store")
-			case ok && place.Alive && place.GitDir != rec.GitDir && p.linkedAt(rec):
+			case ok && place.Alive && place.GitDir != rec.GitDir && !p.isGitDirOf(&rec, place.GitDir):
 				add(place, StateCopy, "a copy of "+rec.Path)
 			}
 		}

@@ -30,6 +30,7 @@ type printer struct {
 	warnings []string
 	color    bool
 	now      time.Time
+	args     []string // that the user typed; nil in a rendering without
 }
 
 // line prints a line. Arguments that are not constants go through plain
