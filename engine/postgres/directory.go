@@ -8,6 +8,7 @@ import (
 
 	"forklift/engine"
 	"forklift/engine/internal/process"
+	"forklift/engine/postgres/internal/proc"
 	"forklift/storage"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
@@ -177,4 +178,32 @@ func (d *Directory) Ping(ctx context.Context) error {
 	}
 	conn.close()
 	return nil
+}
+
+// Definitions is engine.Definer's, for observations of a Directory.
+func (d *Directory) Definitions(before, after json.RawMessage) ([]engine.DefinitionChange, bool, error) {
+	return d.c.Definitions(before, after)
+}
+
+// PortFree is nil if a server could have a port of 127.0.0.1 now. Nothing
+// listens there at any time.
+func PortFree(port int) error { return bindable(port) }
+
+// PortHolders describes the processes that listen at a port, as far as they
+// are ours to look at: pid and command line.
+func PortHolders(port int) []string {
+	var list []string
+	for _, pid := range proc.Listeners(port) {
+		list = append(list, fmt.Sprintf("%d %s", pid, proc.Command(pid)))
+	}
+	return list
+}
+
+// ProcessCommand is the command line of a live process, its parts separated
+// by spaces; "" when it is dead, or cannot be told.
+func ProcessCommand(pid int) string {
+	if !process.Alive(pid, 0) {
+		return ""
+	}
+	return proc.Command(pid)
 }
