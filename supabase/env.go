@@ -2,6 +2,7 @@ package supabase
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -143,4 +144,21 @@ func rank(first bool) int {
 		return 0
 	}
 	return 1
+}
+
+// libpq are the variables of PostgreSQL's own programs for the address of a
+// database.
+func libpq(address string) []engine.EnvVar {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" {
+		return nil
+	}
+	password, _ := u.User.Password()
+	return []engine.EnvVar{
+		{Name: "PGHOST", Value: u.Hostname()},
+		{Name: "PGPORT", Value: u.Port()},
+		{Name: "PGUSER", Value: u.User.Username()},
+		{Name: "PGPASSWORD", Value: password, Secret: true},
+		{Name: "PGDATABASE", Value: strings.TrimPrefix(u.Path, "/")},
+	}
 }

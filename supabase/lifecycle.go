@@ -248,7 +248,7 @@ func (s *stack) prepare(slot engine.Slot) error {
 	if err != nil {
 		return err
 	}
-	if err := s.overlay.derive(project, ports.config(), lock); err != nil {
+	if err := s.overlay.derive(project, ports, lock); err != nil {
 		return err
 	}
 	return s.materialise(slot)
@@ -264,7 +264,7 @@ func (s *stack) start(ctx context.Context, p cli, slot engine.Slot) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.run(ctx, call{env: env, limit: startTimeout, op: "start stack", place: s.home(slot)}, s.args(args...)...)
+	said, err := p.run(ctx, call{env: env, limit: startTimeout, op: "start stack", place: s.home(slot)}, s.args(args...)...)
 	if err != nil {
 		return s.explain(err)
 	}
@@ -275,6 +275,9 @@ func (s *stack) start(ctx context.Context, p cli, slot engine.Slot) error {
 		return errors.Join(err, &fault.Error{Op: "start stack", Path: s.stackDir(slot), Kind: fault.Unsupported,
 			Err:  errors.New("the CLI keeps the stack in another place than Forklift knows"),
 			Hint: "Use Supabase CLI " + tested + ", the version that Forklift was tested with."})
+	}
+	if values, err := parseValues(said); err == nil {
+		return s.writeLaunch(slot, p, values)
 	}
 	return s.recordLaunch(ctx, slot)
 }
@@ -290,14 +293,14 @@ func (s *stack) explain(err error) error {
 	}
 	e := &fault.Error{Op: "start stack", Kind: fault.Busy, Err: err,
 		Hint: "End the program that has the port. The stack keeps its ports, so that its addresses stay the same."}
-	for _, port := range []int{ports.API, ports.DB} {
-		e.Items = append(e.Items, postgres.PortHolders(port)...)
+	for _, table := range portTables {
+		e.Items = append(e.Items, postgres.PortHolders(ports[table])...)
 	}
 	return e
 }
 
-// recordLaunch asks the running stack for its addresses and keys, and writes
-// the record of the start.
+// recordLaunch asks a running stack for its addresses and keys, and writes the
+// record of its start.
 func (s *stack) recordLaunch(ctx context.Context, slot engine.Slot) error {
 	p, err := s.program(ctx)
 	if err != nil {
@@ -315,6 +318,10 @@ func (s *stack) recordLaunch(ctx context.Context, slot engine.Slot) error {
 	if err != nil {
 		return err
 	}
+	return s.writeLaunch(slot, p, values)
+}
+
+func (s *stack) writeLaunch(slot engine.Slot, p cli, values map[string]string) error {
 	l := launch{Slot: slot, Since: s.deps.Clock.Now(), CLI: p, Values: values}
 	return record.Write(s.fs, s.runFile(launchName), launchKind, launchFormat, l)
 }

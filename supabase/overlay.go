@@ -22,12 +22,11 @@ const (
 	projectDir = "project"
 	lockName   = "supabase/supabase.lock"
 
-	// What the CLI says where there is no git repository, and of a stack that
-	// nobody named; both are part of its identity.
-	noRepository = "ordinary-workspace"
-	stackName    = "default"
-	// pinnedBranch takes the place of a git branch where the store is inside
-	// of a repository, whose branches have nothing to do with the stack.
+	// stackName is what the CLI calls a stack that nobody named; it is part of
+	// its identity.
+	stackName = "default"
+	// pinnedBranch is the git branch of the overlay, also where the store is
+	// inside of a repository, whose branches have nothing to do with the stack.
 	pinnedBranch = "refs/heads/forklift"
 
 	maxConfigBytes = 1 << 20
@@ -46,24 +45,14 @@ type overlay struct {
 	dir string // absolute
 }
 
-// context is the CLI's name for the git branch of the overlay. Where a
-// directory above is a repository, the overlay gets a mark that hides it.
-func (o overlay) context() (string, error) {
-	for dir := path.Dir(o.dir); ; dir = path.Dir(dir) {
-		if _, err := o.fs.Lstat(path.Join(dir, ".git")); err == nil {
-			break
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", fault.Wrap("look for a git repository", dir, err)
-		}
-		if dir == path.Dir(dir) {
-			return noRepository, nil
-		}
-	}
+// pin writes the mark that the CLI takes for the git branch of the overlay,
+// whatever repository a directory above may be.
+func (o overlay) pin() error {
 	mark := path.Join(o.dir, ".git")
 	if err := durable.MkdirAll(o.fs, mark, 0o700); err != nil {
-		return "", err
+		return fault.Wrap("make directory", mark, err)
 	}
-	return pinnedBranch, put(o.fs, path.Join(mark, "HEAD"), []byte("ref: "+pinnedBranch+"\n"), 0o600)
+	return put(o.fs, path.Join(mark, "HEAD"), []byte("ref: "+pinnedBranch+"\n"), 0o600)
 }
 
 // identity is what the CLI knows the stack by.
@@ -103,6 +92,9 @@ func (o overlay) derive(project string, ports map[string]int, lock []byte) error
 		return err
 	}
 	if err := durable.MkdirAll(o.fs, path.Join(o.dir, "supabase"), 0o700); err != nil {
+		return err
+	}
+	if err := o.pin(); err != nil {
 		return err
 	}
 	if err := o.link(".", project, []string{"supabase", ".git"}); err != nil {

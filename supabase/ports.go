@@ -25,12 +25,13 @@ const (
 	lastPort  = 32767
 )
 
-// ports are those of a branch's stack, the same in both slots and for as long
-// as the branch lives, so that addresses stay the same over restores.
-type ports struct {
-	API int `json:"api"`
-	DB  int `json:"db"`
-}
+// ports are those of a branch's stack, by the table of config.toml that fixes
+// them: the same in both slots and for as long as the branch lives, so that
+// addresses stay the same over restores.
+type ports map[string]int
+
+// portTables are the tables whose ports a branch keeps.
+var portTables = []string{"api", "db", mailTable, "studio"}
 
 const (
 	portsName   = "ports.json"
@@ -38,11 +39,8 @@ const (
 	portsFormat = 1
 )
 
-// config is what the derived configuration says of them, by table.
-func (p ports) config() map[string]int { return map[string]int{"api": p.API, "db": p.DB} }
-
-// ports reads the branch's ports, and chooses them first if it has none: two
-// that nobody listens at and no other branch of the store has.
+// ports reads the branch's ports, and chooses them first if it has none: such
+// that nobody listens at them and no other branch of the store has them.
 func (s *stack) ports() (ports, error) {
 	var p ports
 	name := s.runFile(portsName)
@@ -52,24 +50,24 @@ func (s *stack) ports() (ports, error) {
 	}
 	taken, err := s.portsOfOthers()
 	if err != nil {
-		return p, err
+		return nil, err
 	}
 	h := fnv.New32a()
 	h.Write([]byte(s.branch.ID))
 	const count = lastPort - firstPort + 1
-	start, free := int(h.Sum32()%count), []int{}
-	for i := 0; i < count && len(free) < 2; i++ {
+	p = ports{}
+	start, free := int(h.Sum32()%count), portTables
+	for i := 0; i < count && len(free) > 0; i++ {
 		port := firstPort + (start+i)%count
 		if !taken[port] && postgres.PortFree(port) == nil {
-			free = append(free, port)
+			p[free[0]], free = port, free[1:]
 		}
 	}
-	if len(free) < 2 {
-		return p, &fault.Error{Op: "choose ports", Kind: fault.Busy, Err: fmt.Errorf("no ports from %d to %d are free", firstPort, lastPort), Hint: "Stop programs that listen there."}
+	if len(free) > 0 {
+		return nil, &fault.Error{Op: "choose ports", Kind: fault.Busy, Err: fmt.Errorf("no ports from %d to %d are free", firstPort, lastPort), Hint: "Stop programs that listen there."}
 	}
-	p = ports{API: free[0], DB: free[1]}
 	if err := durable.MkdirAll(s.fs, s.branch.RunDir(), 0o700); err != nil {
-		return p, fault.Wrap("make directory", s.branch.RunDir(), err)
+		return nil, fault.Wrap("make directory", s.branch.RunDir(), err)
 	}
 	return p, record.Write(s.fs, name, portsKind, portsFormat, p)
 }
@@ -86,7 +84,9 @@ func (s *stack) portsOfOthers() (map[int]bool, error) {
 		var p ports
 		if dir := path.Join(branches, e.Name); dir != s.branch.Dir &&
 			record.Read(s.fs, path.Join(dir, "run", portsName), portsKind, portsFormat, &p) == nil {
-			taken[p.API], taken[p.DB] = true, true
+			for _, port := range p {
+				taken[port] = true
+			}
 		}
 	}
 	return taken, nil
@@ -94,14 +94,18 @@ func (s *stack) portsOfOthers() (map[int]bool, error) {
 
 // mark replaces ports in an address by marks that stand for any branch's.
 func (p ports) mark(text string) string {
-	text = strings.ReplaceAll(text, ":"+strconv.Itoa(p.API), ":"+fmt.Sprintf(markEndpoint, "api"))
-	return strings.ReplaceAll(text, ":"+strconv.Itoa(p.DB), ":"+fmt.Sprintf(markEndpoint, "db"))
+	for _, table := range portTables {
+		text = strings.ReplaceAll(text, ":"+strconv.Itoa(p[table]), ":"+fmt.Sprintf(markEndpoint, table))
+	}
+	return text
 }
 
 // unmark puts ports in the place of marks.
 func (p ports) unmark(text string) string {
-	text = strings.ReplaceAll(text, fmt.Sprintf(markEndpoint, "api"), strconv.Itoa(p.API))
-	return strings.ReplaceAll(text, fmt.Sprintf(markEndpoint, "db"), strconv.Itoa(p.DB))
+	for _, table := range portTables {
+		text = strings.ReplaceAll(text, fmt.Sprintf(markEndpoint, table), strconv.Itoa(p[table]))
+	}
+	return text
 }
 
 // dropped are variables of the user's that would lead the private stack

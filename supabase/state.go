@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 
 	"forklift/engine"
@@ -132,7 +131,7 @@ func (s *stack) toCaptured(slot engine.Slot, doc *document) []byte {
 	for _, p := range s.places(slot, doc.database) {
 		text = bytes.ReplaceAll(text, []byte(p[0]), []byte(p[1]))
 	}
-	return contextText.ReplaceAll(text, []byte(`"branchContext":"`+noRepository+`"`))
+	return text
 }
 
 // fromCaptured puts what is the branch's own into a captured state.
@@ -140,10 +139,8 @@ func (s *stack) fromCaptured(slot engine.Slot, text []byte) []byte {
 	for _, p := range s.places(slot, s.number) {
 		text = bytes.ReplaceAll(text, []byte(p[1]), []byte(p[0]))
 	}
-	return contextText.ReplaceAll(text, []byte(`"branchContext":"`+jsonText(s.identity.BranchContext)+`"`))
+	return text
 }
-
-var contextText = regexp.MustCompile(`"branchContext"\s*:\s*"[^"]*"`)
 
 // materialise makes the state.json that the CLI works with from the captured
 // one. From then on that counts, and what was captured is stale: its removal is

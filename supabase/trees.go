@@ -200,7 +200,13 @@ func (s *stack) Env(_ context.Context, connectionEnv string) ([]engine.EnvVar, e
 	if err != nil {
 		return nil, err
 	}
-	return append(s.options.variables(values, connectionEnv),
+	vars := s.options.variables(values, connectionEnv)
+	for _, v := range libpq(values[dbURL]) {
+		if v.Name != connectionEnv && s.options.Env[v.Name] == "" {
+			vars = append(vars, v)
+		}
+	}
+	return append(vars,
 		engine.EnvVar{Name: homeVariable, Value: s.home(slot)},
 		engine.EnvVar{Name: workdirVariable, Value: s.overlay.dir},
 		engine.EnvVar{Name: stackVariable, Value: "1"}), nil
