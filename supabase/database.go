@@ -184,3 +184,8 @@ func (s *stack) Warnings() []string {
 	defer s.mu.Unlock()
 	return append([]string(nil), s.warnings...)
 }
+
+// Unchanged is false: the CLI sets the passwords of its roles at each start,
+// and Storage's files change without the database knowing. Only a stopped
+// stack tells.
+func (s *stack) Unchanged(context.Context, engine.Slot, json.RawMessage) bool { return false }
