@@ -56,7 +56,7 @@ func (c *cluster) connect(ctx context.Context, database string) (*session, error
 		"local_preload_libraries":   "",
 	}
 	if inst := c.running(); inst == nil || !strings.HasPrefix(inst.Version, "16") {
-		params["event_triggers"] = "off" // since 17
+		params["event_triggers"], params["transaction_timeout"] = "off", "0" // since 17
 	}
 	for i, name := range names {
 		conn, err := c.dial(ctx, name, superuser, params)
