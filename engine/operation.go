@@ -9,6 +9,7 @@ import (
 
 	"forklift/engine/config"
 	"forklift/storage"
+	"forklift/storage/clock"
 	"forklift/storage/fault"
 	"forklift/storage/progress"
 )
@@ -171,8 +172,8 @@ func (w *Worktree) refuseClients(ctx context.Context, verb string, disconnect bo
 		if !c.Busy {
 			continue
 		}
-		e.Items = append(e.Items, fmt.Sprintf("server process %d: %s (user %s, database %s): %s, since %s",
-			c.PID, c.Application, c.User, c.Database, c.State, c.Since.Format(time.RFC3339)))
+		e.Items = append(e.Items, fmt.Sprintf("server process %d: %s (user %s, database %s): %s, %s",
+			c.PID, c.Application, c.User, c.Database, c.State, clock.Since(w.host.Clock.Now(), c.Since)))
 	}
 	if len(e.Items) > 0 && !disconnect {
 		return 0, e

@@ -1,14 +1,20 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
 // TestShellWord has a shell read the words back.
 func TestShellWord(t *testing.T) {
 	for _, s := range []string{"plain", "", "two words", "it's", `a\b"$HOME`, "new\nline", "end\n\n", "\x1b[2J", "\xff\xfe", "ä", "-rf", "*", "%s%d", "`id`"} {
-		out, err := exec.Command("sh", "-c", "printf %s "+shellWord(s)+"; printf .").Output()
+		script := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(script, []byte("printf %s "+shellWord(s)+"; printf ."), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command("sh", script).Output()
 		if err != nil || string(out) != s+"." {
 			t.Errorf("%q as %s is read as %q, %v", s, shellWord(s), out, err)
 		}

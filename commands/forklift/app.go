@@ -143,6 +143,7 @@ func (a *app) workingDir() (string, error) {
 	if a.dir == "" {
 		return dir, nil
 	}
+	here := dir
 	if !filepath.IsAbs(a.dir) {
 		dir = filepath.Join(dir, a.dir)
 	} else {
@@ -153,7 +154,8 @@ func (a *app) workingDir() (string, error) {
 		err = errors.New("not a directory")
 	}
 	if err != nil {
-		return "", &fault.Error{Op: "change directory", Path: dir, Kind: fault.NotFound, Err: err}
+		return "", &fault.Error{Op: "change directory", Path: dir, Kind: fault.NotFound, Err: err,
+			Hint: "Give -C a directory that exists; paths in it start where you are, " + plain(here) + "."}
 	}
 	return dir, nil
 }
