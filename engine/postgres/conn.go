@@ -57,7 +57,7 @@ func (c *cluster) connect(ctx context.Context, database string) (*session, error
 		"local_preload_libraries":   "",
 	}
 	if c.since17() {
-		params["event_triggers"] = "off"
+		params["event_triggers"], params["transaction_timeout"] = "off", "0"
 	}
 	for i, name := range names {
 		conn, err := c.dial(ctx, name, c.superuser(), params)
