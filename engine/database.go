@@ -140,6 +140,12 @@ type Branch struct {
 	// Installation is forklift.toml's choice of the server's programs; ""
 	// leaves it to the kind.
 	Installation string
+	// Worktree is the top directory of the git worktree that the branch is
+	// opened for; "" where that is gone or does not matter.
+	Worktree string
+	// Options is the object of .forklift.json that has the kind's name; nil
+	// without one.
+	Options json.RawMessage
 	// SecretFile is where the kind keeps the one password of the whole
 	// store, 0600; "" for a branch that has none.
 	SecretFile string
@@ -197,6 +203,12 @@ type Database interface {
 	// Warnings tells what the last Trees call at rest kept against the
 	// usual rules, for the user.
 	Warnings() []string
+	// Unchanged reports that the running server holds exactly the state that
+	// these facts were of, in every row, sequence and setting; it was started
+	// on a slot that held that state. False also where that cannot be told
+	// without stopping it. What was true once is not true again later: the
+	// answer holds for all the time since the server was started.
+	Unchanged(ctx context.Context, slot Slot, facts json.RawMessage) bool
 	// Observe asks the running server about its tables.
 	Observe(ctx context.Context) (Observation, error)
 	// Changes compares counters of two observations of the same history.
