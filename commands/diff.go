@@ -32,8 +32,9 @@ the tables that differ, with the rows that were inserted, updated and deleted wh
 that is known: the counters of both sides must be of one history, and what is there
 now is counted only while its server runs or after it was stopped idle. Otherwise it
 names the tables whose files differ. TRUNCATE is not counted by PostgreSQL: such a table
-is "rewritten". Definitions, such as a new column, a view or a function, are put back by
-a restore but not compared. Times of files do not count.`,
+is "rewritten". Definitions (columns, constraints, triggers, views, indexes, functions,
+types) are named where they changed along one history; owners, privileges and comments
+are put back by a restore but not compared. Times of files do not count.`,
 	Examples: []Example{
 		{"forklift diff", "what changed since the checkpoint that the worktree rests on"},
 		{"forklift diff before-migration", "from a checkpoint to what is there now"},

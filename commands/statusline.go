@@ -93,10 +93,6 @@ func Untracked(dir string, err error) StatusResult {
 	if err == nil {
 		err = errors.New("it is not a directory of files")
 	}
-	problem := err.Error()
-	if hint := fault.HintOf(err); hint != "" {
-		problem += " (hint: " + hint + ")"
-	}
-	r.Problems = []string{problem}
+	r.Problems = []string{fault.Sentence(err)}
 	return r
 }

@@ -102,7 +102,7 @@ func (p *project) mayAdopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if rec.TornDown || rec.GitDir != p.repo.GitDir && p.linkedAt(rec) {
+	if rec.TornDown || rec.GitDir != p.repo.GitDir && (p.linkedAt(rec) || !p.isGitDirOf(&rec, p.repo.GitDir)) {
 		return nil
 	}
 	return &fault.Error{Op: verbAdopt, Path: p.repo.Worktree, Kind: fault.Usage, Err: fmt.Errorf("this worktree has a database of its own, as %s", rec.Name),
@@ -150,6 +150,9 @@ func (p *project) findOrphan(ctx context.Context, op, ref string) (worktreeRecor
 		return worktreeRecord{}, whereabouts{}, e
 	}
 	at := p.locate(ctx, &found[0], claims)
+	if op == verbAdopt && at.heir != "" && at.heir == p.repo.GitDir {
+		at.state = StateOrphan
+	}
 	if err := notAnOrphan(op, &found[0], at); err != nil {
 		return worktreeRecord{}, whereabouts{}, err
 	}

@@ -113,6 +113,25 @@ type TableFile struct {
 	Change   string // one of the constants above
 }
 
+// DefinitionChanged is how an object differs that is defined otherwise.
+const DefinitionChanged = "changed"
+
+// DefinitionChange is an object of a database that was made, dropped or
+// defined otherwise.
+type DefinitionChange struct {
+	Database string `json:"database"`
+	Kind     string `json:"kind"`   // table, view, index, function, ...
+	Name     string `json:"name"`   // schema.name
+	Change   string `json:"change"` // created, dropped, changed
+}
+
+// Definer is a Database whose observations tell of definitions, too.
+type Definer interface {
+	// Definitions compares the Tables of two observations of one history.
+	// known is false where one of them does not tell.
+	Definitions(before, after json.RawMessage) (changes []DefinitionChange, known bool, err error)
+}
+
 // Branch is where one database of its own lives.
 type Branch struct {
 	ID   string // unique in the store
@@ -121,6 +140,12 @@ type Branch struct {
 	// Installation is forklift.toml's choice of the server's programs; ""
 	// leaves it to the kind.
 	Installation string
+	// Worktree is the top directory of the git worktree that the branch is
+	// opened for; "" where that is gone or does not matter.
+	Worktree string
+	// Options is the object of .forklift.json that has the kind's name; nil
+	// without one.
+	Options json.RawMessage
 	// SecretFile is where the kind keeps the one password of the whole
 	// store, 0600; "" for a branch that has none.
 	SecretFile string
@@ -178,6 +203,12 @@ type Database interface {
 	// Warnings tells what the last Trees call at rest kept against the
 	// usual rules, for the user.
 	Warnings() []string
+	// Unchanged reports that the running server holds exactly the state that
+	// these facts were of, in every row, sequence and setting; it was started
+	// on a slot that held that state. False also where that cannot be told
+	// without stopping it. What was true once is not true again later: the
+	// answer holds for all the time since the server was started.
+	Unchanged(ctx context.Context, slot Slot, facts json.RawMessage) bool
 	// Observe asks the running server about its tables.
 	Observe(ctx context.Context) (Observation, error)
 	// Changes compares counters of two observations of the same history.

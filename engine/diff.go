@@ -84,9 +84,13 @@ type DiffResult struct {
 	Tables    []TableDiff `json:"tables"`
 	// RowsKnown: the counters of both sides are of one history, so that a
 	// table that is not listed has the same rows.
-	RowsKnown bool     `json:"rows_known"`
-	Catalogs  bool     `json:"catalogs"` // files of system tables differ, as they do after CREATE or ALTER, and after mere statistics
-	Problems  []string `json:"problems,omitempty"`
+	RowsKnown bool `json:"rows_known"`
+	// DefinitionsKnown: Definitions is all that is defined otherwise, but for
+	// tables that were made or dropped, which are among Tables.
+	DefinitionsKnown bool               `json:"definitions_known"`
+	Definitions      []DefinitionChange `json:"definitions"`
+	Catalogs         bool               `json:"catalogs"` // files of system tables differ, as they do after CREATE or ALTER, and after mere statistics
+	Problems         []string           `json:"problems,omitempty"`
 }
 
 // Diff compares two checkpoints, or one with the working state. It changes
@@ -96,7 +100,7 @@ func (w *Worktree) Diff(ctx context.Context, opt DiffOptions) (*DiffResult, erro
 	if err != nil {
 		return nil, err
 	}
-	d := &differ{w: w, opt: opt, old: a, res: &DiffResult{From: DiffSide{ID: a.ID, Name: a.Name}, Files: []FileDiff{}, Tables: []TableDiff{}}}
+	d := &differ{w: w, opt: opt, old: a, res: &DiffResult{From: DiffSide{ID: a.ID, Name: a.Name}, Files: []FileDiff{}, Tables: []TableDiff{}, Definitions: []DefinitionChange{}}}
 	d.res.To.Working = opt.B == ""
 	if opt.B != "" {
 		if d.now, err = w.resolve(ctx, opt.B); err != nil {

@@ -38,11 +38,12 @@ type ForgetRow struct {
 
 // ForgetResult is a plan, or what was done.
 type ForgetResult struct {
-	Plan      string      `json:"plan_id"` // its id
-	Forget    []ForgetRow `json:"forget"`
-	Keep      []ForgetRow `json:"keep"`       // what the policy was asked about and leaves
-	FreeBytes int64       `json:"free_bytes"` // about what a prune can free then
-	Done      bool        `json:"done"`
+	Plan       string      `json:"plan_id"` // its id
+	Forget     []ForgetRow `json:"forget"`
+	Keep       []ForgetRow `json:"keep"`        // what the policy was asked about and leaves
+	FreeBytes  int64       `json:"free_bytes"`  // about what `forklift prune` frees then
+	LaterBytes int64       `json:"later_bytes"` // about what it leaves, unused among what is needed, unless --max-unused asks for less
+	Done       bool        `json:"done"`
 }
 
 // Forget removes checkpoints: their names and their records, not yet what
@@ -142,7 +143,7 @@ func (w *Worktree) planForget(ctx context.Context, opt ForgetOptions) (*ForgetRe
 		Verb  string
 		Pairs []storage.PairID
 	}{verbForget, ids})
-	res.FreeBytes = w.freedBy(ctx, gone)
+	res.FreeBytes, res.LaterBytes = w.freedBy(ctx, names)
 	return res, names, nil
 }
 
@@ -160,25 +161,31 @@ func (w *Worktree) captures(ctx context.Context, project bool) ([][]*storage.Pai
 	if err != nil {
 		return nil, err
 	}
-	byOwner := map[string][]*storage.Pair{}
-	var order []string
+	return w.byOwner(ctx, named, storage.Capture)
+}
+
+// byOwner gives the pairs of a kind that names lead to, by worktree in the
+// order of names, each list newest first.
+func (w *Worktree) byOwner(ctx context.Context, named []storage.NamedPair, kind storage.PairKind) ([][]*storage.Pair, error) {
+	at := map[string]int{}
+	var groups [][]*storage.Pair
 	for _, n := range named {
-		if n.Kind != storage.Capture {
+		if n.Kind != kind {
 			continue
 		}
 		p, err := w.store.Pair(ctx, w.rec.Project, n.ID)
 		if err != nil {
 			return nil, err
 		}
-		if byOwner[n.Worktree] == nil {
-			order = append(order, n.Worktree)
+		i, ok := at[n.Worktree]
+		if !ok {
+			i = len(groups)
+			at[n.Worktree], groups = i, append(groups, nil)
 		}
-		byOwner[n.Worktree] = append(byOwner[n.Worktree], p)
+		groups[i] = append(groups[i], p)
 	}
-	var groups [][]*storage.Pair
-	for _, id := range order {
-		slices.SortFunc(byOwner[id], func(a, b *storage.Pair) int { return strings.Compare(string(b.ID), string(a.ID)) })
-		groups = append(groups, byOwner[id])
+	for _, g := range groups {
+		slices.SortFunc(g, func(a, b *storage.Pair) int { return strings.Compare(string(b.ID), string(a.ID)) })
 	}
 	return groups, nil
 }
@@ -202,25 +209,26 @@ func refuseNeeded(pairs []*storage.Pair, n needs) error {
 	return e
 }
 
-// freedBy is about how much a prune can free once pairs are gone; 0 where
-// damage keeps that from being known.
-func (w *Worktree) freedBy(ctx context.Context, gone []*storage.Pair) int64 {
-	if len(gone) == 0 {
-		return 0
+// freedBy is about how many bytes a prune with its usual wishes frees once
+// names are gone, and how many it then leaves in packs that are mostly needed;
+// zeros where damage, or a prune that runs, keeps that from being known.
+func (w *Worktree) freedBy(ctx context.Context, names []storage.NameRef) (free, later int64) {
+	if len(names) == 0 {
+		return 0, 0
 	}
-	all, err := w.measured(ctx)
+	old, _, err := w.expiredSafety(ctx)
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	together := &storage.Pair{ID: "gone"}
-	for _, p := range gone {
-		all = slices.DeleteFunc(all, func(q *storage.Pair) bool { return q.ID == p.ID })
-		together.Databases = append(together.Databases, p.Databases...)
-		together.Databases = append(together.Databases, storage.DatabaseState{Trees: []storage.TreeState{{Manifest: p.Source.Manifest}}})
+	for _, n := range names {
+		if !slices.Contains(old, n) {
+			old = append(old, n)
+		}
 	}
-	usage, err := w.store.Usage(ctx, append(all, together))
+	pruner, err := w.store.PlanPrune(ctx, storage.PruneOptions{MaxUnused: UsualUnused, Forget: old, Roots: w.roots})
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return usage[together.ID].OwnBytes
+	defer pruner.Close()
+	return pruner.Report.FreedBytes, pruner.Report.UnusedBytes
 }

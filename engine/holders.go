@@ -12,6 +12,7 @@ import (
 
 	"forklift/engine/internal/process"
 	"forklift/storage"
+	"forklift/storage/clock"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
 	"forklift/storage/record"
@@ -243,7 +244,7 @@ func (w *Worktree) busyHolders(verb string, holders []holderRecord) error {
 	}
 	for _, h := range holders {
 		i := h.info()
-		item := fmt.Sprintf("pid %d: %s, since %s", i.PID, strings.Join(i.Argv, " "), i.Since.Format(time.RFC3339))
+		item := fmt.Sprintf("pid %d: %s, %s", i.PID, strings.Join(i.Argv, " "), clock.Since(w.host.Clock.Now(), i.Since))
 		if h.Child.PID != 0 && !process.Alive(h.Child.PID, h.Child.Start) {
 			item += " (it has ended, but a process that it started has not)"
 		}

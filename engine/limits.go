@@ -39,11 +39,11 @@ func (w *Worktree) limitWarnings() []string {
 	largest, floor := w.machine.Limits.Bytes()
 	var list []string
 	if has := w.store.Totals().Bytes; largest > 0 && float64(has) >= warnShare*float64(largest) {
-		list = append(list, fmt.Sprintf("the store has %s of %s; at the limit captures are refused (hint: run `forklift forget` and `forklift prune`)",
+		list = append(list, fmt.Sprintf("the store has %s of %s; at the limit captures are refused. Run `forklift forget` and `forklift prune`.",
 			megabytes(has), w.machine.Limits.StoreSize))
 	}
 	if space, err := w.fs.Space(w.store.Dir()); err == nil && floor > 0 && warnShare*float64(space.FreeBytes) <= float64(floor) {
-		list = append(list, fmt.Sprintf("%s are free on the store's file system; below %s captures are refused (hint: make room there)",
+		list = append(list, fmt.Sprintf("%s are free on the store's file system; below %s captures are refused. Make room there.",
 			megabytes(space.FreeBytes), w.machine.Limits.FreeSpace))
 	}
 	return list

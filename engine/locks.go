@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"forklift/storage/clock"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
 )
@@ -137,7 +138,7 @@ func (w *Worktree) busyOperation(verb string) error {
 		Hint: "Wait for it to end, or give --wait."}
 	if a, ok := w.readActing(); ok {
 		e.Err = fmt.Errorf("a %s of this worktree is under way", a.Verb)
-		e.Items = []string{fmt.Sprintf("pid %d: forklift %s, since %s", a.PID, a.Verb, a.Since.Format(time.RFC3339))}
+		e.Items = []string{fmt.Sprintf("pid %d: forklift %s, %s", a.PID, a.Verb, clock.Since(w.host.Clock.Now(), a.Since))}
 	}
 	return e
 }

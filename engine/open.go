@@ -116,6 +116,7 @@ func (p *project) open(ctx context.Context, id string) (*Worktree, error) {
 	}
 	w := &Worktree{project: p, rec: rec, dir: p.recordDir(id)}
 	w.branch = p.branchAt(rec.Branch, w.dir)
+	w.branch.Worktree = rec.Path
 	// A broken configuration must not keep a user from recovering: only
 	// the verbs that need it fail on it.
 	cfg, err := w.Config(ctx)
@@ -127,13 +128,15 @@ func (p *project) open(ctx context.Context, id string) (*Worktree, error) {
 }
 
 // checkIdentity tells a moved worktree, whose record it updates, from a copy.
+// What is at the recorded place is the worktree, also where it was put back from
+// an archive; elsewhere only the very git directory that was recorded is.
 func (p *project) checkIdentity(rec *worktreeRecord) error {
 	info, err := p.fs.Lstat(p.repo.GitDir)
 	if err != nil {
 		return fault.Wrap("open worktree", p.repo.GitDir, err)
 	}
-	same := info.Dev == rec.GitDev && info.Ino == rec.GitIno
-	if same && rec.GitDir == p.repo.GitDir && rec.Path == p.repo.Worktree && rec.CommonDir == p.repo.CommonDir {
+	same := p.isGitDirOf(rec, p.repo.GitDir)
+	if same && info.Dev == rec.GitDev && rec.GitDir == p.repo.GitDir && rec.Path == p.repo.Worktree && rec.CommonDir == p.repo.CommonDir {
 		return nil
 	}
 	if !same && rec.GitDir != p.repo.GitDir {
@@ -142,6 +145,11 @@ func (p *project) checkIdentity(rec *worktreeRecord) error {
 				Err:  fmt.Errorf("it is a copy of %s, and both would use one database", rec.Path),
 				Hint: "Run `forklift setup --new` here to give it a database of its own."}
 		}
+		// The original may only be away: who takes its database says so.
+		return &fault.Error{Op: "open worktree", Path: p.repo.Worktree, Kind: fault.Usage,
+			Err: fmt.Errorf("it carries the identity of %s, which is not there now, but is a copy of it or was moved from another file system", rec.Path),
+			Hint: "Run `forklift setup --new` here to give it a database of its own. If the original will not come back, `forklift adopt " + rec.Name +
+				"` takes its database over."}
 	}
 	rec.Path, rec.GitDir, rec.CommonDir = p.repo.Worktree, p.repo.GitDir, p.repo.CommonDir
 	rec.GitDev, rec.GitIno = info.Dev, info.Ino

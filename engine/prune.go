@@ -10,6 +10,9 @@ import (
 
 const verbPrune = "prune"
 
+// UsualUnused is the share that may stay unused where nobody says another one.
+const UsualUnused = 0.05
+
 // PruneOptions are the wishes for a prune.
 type PruneOptions struct {
 	MaxUnused float64 // share of the store that may stay unused; see storage.PruneOptions
@@ -90,24 +93,13 @@ func (w *Worktree) expiredSafety(ctx context.Context) ([]storage.NameRef, []Forg
 	if err != nil {
 		return nil, nil, err
 	}
-	byOwner := map[string][]*storage.Pair{}
-	var order []string
-	for _, name := range named {
-		if name.Kind != storage.Safety {
-			continue
-		}
-		p, err := w.store.Pair(ctx, w.rec.Project, name.ID)
-		if err != nil {
-			return nil, nil, err
-		}
-		if byOwner[name.Worktree] == nil {
-			order = append(order, name.Worktree)
-		}
-		byOwner[name.Worktree] = append(byOwner[name.Worktree], p)
+	groups, err := w.byOwner(ctx, named, storage.Safety)
+	if err != nil {
+		return nil, nil, err
 	}
 	refs, rows := []storage.NameRef{}, []ForgetRow{}
-	for _, owner := range order {
-		for _, p := range expired(byOwner[owner], w.host.Clock.Now()) {
+	for _, group := range groups {
+		for _, p := range expired(group, w.host.Clock.Now()) {
 			if len(n[storage.PairRef{Project: p.Project, ID: p.ID}]) > 0 {
 				continue
 			}

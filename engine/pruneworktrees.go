@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"path"
 
 	"forklift/engine/plan"
@@ -38,6 +39,9 @@ func PruneWorktrees(ctx context.Context, host Host, dir string, opt PruneWorktre
 		return nil, err
 	}
 	defer func() { _ = p.store.Close() }()
+	if err := p.refuseCopied(verbPruneWorktrees); err != nil {
+		return nil, err
+	}
 	unlock, err := p.lockSetup(ctx, verbPruneWorktrees)
 	if err != nil {
 		return nil, err
@@ -60,6 +64,25 @@ func PruneWorktrees(ctx context.Context, host Host, dir string, opt PruneWorktre
 	}
 	res.Done = true
 	return res, nil
+}
+
+// refuseCopied refuses what counts as gone whatever is not at its place, in a
+// repository that is a copy: the worktrees are the original's, which may be away.
+func (p *project) refuseCopied(op string) error {
+	if p.repo.CommonDir == "" {
+		return nil
+	}
+	l, err := p.readLink(p.repo.CommonDir)
+	if err != nil || l == nil {
+		return err
+	}
+	rec, err := p.readRecord(l.Worktree)
+	if err != nil || rec.GitDir == p.repo.CommonDir || p.isGitDirOf(&rec, p.repo.CommonDir) {
+		return nil // without a record there is nothing to be a copy of
+	}
+	return &fault.Error{Op: op, Path: p.repo.Worktree, Kind: fault.Usage,
+		Err:  fmt.Errorf("this repository carries the identity of %s, and may be a copy of it", rec.Path),
+		Hint: "Run `forklift setup --new` here to give it one of its own, or `forklift adopt " + rec.Name + "` if the original will not come back."}
 }
 
 // planPrune finds what is to be removed.
@@ -127,16 +150,8 @@ func (p *project) pruneOrphan(ctx context.Context, rec worktreeRecord) error {
 		return err
 	}
 	defer unlockServer()
-	slot, err := w.selectedSlot()
-	if err != nil {
+	if _, err := w.ownState(ctx, verbPruneWorktrees); err != nil {
 		return err
-	}
-	st, err := w.db.State(ctx, slot)
-	if err != nil {
-		return err
-	}
-	if st.State == Foreign {
-		return w.foreign(verbPruneWorktrees, slot)
 	}
 	if err := w.db.Stop(ctx); err != nil {
 		return err

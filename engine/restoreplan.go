@@ -40,12 +40,14 @@ type RestorePlan struct {
 
 // DatabasePlan is what a restore would do to the database.
 type DatabasePlan struct {
-	Bytes     int64       `json:"bytes"` // of the checkpoint's database
-	Stops     bool        `json:"stops"` // the server runs, and would be away for a moment
-	Tables    []TableDiff `json:"tables"`
-	RowsKnown bool        `json:"rows_known"`
-	Catalogs  bool        `json:"catalogs"`
-	Problems  []string    `json:"problems,omitempty"`
+	Bytes            int64              `json:"bytes"` // of the checkpoint's database
+	Stops            bool               `json:"stops"` // the server runs, and would be away for a moment
+	Tables           []TableDiff        `json:"tables"`
+	RowsKnown        bool               `json:"rows_known"`
+	DefinitionsKnown bool               `json:"definitions_known"`
+	Definitions      []DefinitionChange `json:"definitions"`
+	Catalogs         bool               `json:"catalogs"`
+	Problems         []string           `json:"problems,omitempty"`
 }
 
 // PlanRestore tells what Restore would do with the same options. It changes
@@ -99,15 +101,16 @@ func (w *Worktree) describe(ctx context.Context, target *storage.Pair, opt Resto
 		}
 	}
 	actions := struct {
-		ID     storage.PairID
-		Part   Part
-		Paths  []string
-		Steps  []worktree.PreviewStep
-		Tables []TableDiff
-		Data   bool
+		ID          storage.PairID
+		Part        Part
+		Paths       []string
+		Steps       []worktree.PreviewStep
+		Tables      []TableDiff
+		Definitions []DefinitionChange
+		Data        bool
 	}{ID: p.ID, Part: p.Part, Paths: p.Paths, Steps: steps}
 	if p.Database != nil {
-		actions.Tables, actions.Data = p.Database.Tables, p.Database.Catalogs
+		actions.Tables, actions.Definitions, actions.Data = p.Database.Tables, p.Database.Definitions, p.Database.Catalogs
 	}
 	p.PlanID = plan.ID(actions)
 	return p, nil
@@ -157,23 +160,32 @@ func inTheWayOf(err error) ([]string, bool) {
 	return items, len(items) > 0
 }
 
+// backwards is what a change is when it is taken back.
+func backwards(change string) string {
+	switch change {
+	case TableCreated:
+		return TableDropped
+	case TableDropped:
+		return TableCreated
+	}
+	return change
+}
+
 func (w *Worktree) describeData(ctx context.Context, p *RestorePlan, target *storage.Pair) error {
 	d := &differ{w: w, old: target, res: &DiffResult{}}
 	if err := d.tables(ctx); err != nil {
 		return err
 	}
 	db := &DatabasePlan{Bytes: target.LogicalBytes - target.Source.Bytes, Tables: d.res.Tables, RowsKnown: d.res.RowsKnown,
-		Catalogs: d.res.Catalogs, Problems: d.res.Problems}
+		DefinitionsKnown: d.res.DefinitionsKnown, Definitions: d.res.Definitions, Catalogs: d.res.Catalogs, Problems: d.res.Problems}
 	// The restore goes the other way: from the present state to the target.
 	for i := range db.Tables {
 		t := &db.Tables[i]
 		t.Inserted, t.Deleted = t.Deleted, t.Inserted
-		switch t.Change {
-		case TableCreated:
-			t.Change = TableDropped
-		case TableDropped:
-			t.Change = TableCreated
-		}
+		t.Change = backwards(t.Change)
+	}
+	for i := range db.Definitions {
+		db.Definitions[i].Change = backwards(db.Definitions[i].Change)
 	}
 	slot, err := w.selectedSlot()
 	if err != nil {
@@ -198,7 +210,7 @@ func (w *Worktree) inTheWay(ctx context.Context, p *RestorePlan) error {
 	default:
 		return err
 	}
-	if err := w.refuseInterrupted("restore"); err != nil {
+	if err := w.refuseLeft("restore"); err != nil {
 		p.InTheWay = append(p.InTheWay, problem(err))
 	}
 	holders, err := w.holders()

@@ -137,18 +137,11 @@ func (w *Worktree) StopDatabase(ctx context.Context, opt WaitOptions) error {
 		return err
 	}
 	defer unlockServer()
-	slot, err := w.selectedSlot()
+	st, err := w.ownState(ctx, "db stop")
 	if err != nil {
 		return err
 	}
-	st, err := w.db.State(ctx, slot)
-	if err != nil {
-		return err
-	}
-	switch st.State {
-	case Foreign:
-		return w.foreign("db stop", slot)
-	case Running:
+	if st.State == Running {
 		// A stop that is refused leaves the server pinned.
 		if _, err := w.refuseClients(ctx, "db stop", opt.Disconnect); err != nil {
 			return err
@@ -182,4 +175,18 @@ func (w *Worktree) Env(ctx context.Context) ([]EnvVar, error) {
 		return nil, err
 	}
 	return w.db.Env(ctx, cfg.ConnectionEnv)
+}
+
+// ownState tells what the server on the selected slot does. It fails by name
+// if that server is not ours to stop.
+func (w *Worktree) ownState(ctx context.Context, verb string) (Status, error) {
+	slot, err := w.selectedSlot()
+	if err != nil {
+		return Status{}, err
+	}
+	st, err := w.db.State(ctx, slot)
+	if err == nil && st.State == Foreign {
+		err = w.foreign(verb, slot)
+	}
+	return st, err
 }

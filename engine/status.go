@@ -141,12 +141,7 @@ func (w *Worktree) resting(pair *storage.Pair, sel selection) *Checkpoint {
 }
 
 // problem is an error with its hint.
-func problem(err error) string {
-	if hint := fault.HintOf(err); hint != "" {
-		return err.Error() + " (hint: " + hint + ")"
-	}
-	return err.Error()
-}
+func problem(err error) string { return fault.Sentence(err) }
 
 func (w *Worktree) statusFiles(ctx context.Context, res *StatusResult, pair *storage.Pair, sel config.Selection) error {
 	ignored, err := w.ignored(ctx, sel)

@@ -59,6 +59,9 @@ func (d *differ) tables(ctx context.Context) error {
 	}
 	d.res.RowsKnown, d.res.Catalogs = known, catalogs
 	d.res.Tables = mergeTables(rows, known, files)
+	if d.res.Definitions, d.res.DefinitionsKnown, err = d.w.definitionsBetween(ctx, old, now); err != nil {
+		return err
+	}
 	d.blind = !known && now.dirty && now.trees == nil && len(d.res.Tables)+len(d.res.Problems) == 0
 	return nil
 }
@@ -105,30 +108,62 @@ func (w *Worktree) rowsBetween(ctx context.Context, old, now dataSide) ([]TableC
 	if len(old.counters) == 0 || len(now.counters) == 0 {
 		return nil, false, nil
 	}
-	forward, err := w.descends(ctx, now.pair, old.pair.ID)
-	if err != nil {
+	forward, back, err := w.oneHistory(ctx, old, now, func() bool {
+		since, err := w.db.Changes(now.state.Counters, now.counters)
+		return err == nil && len(since) == 0
+	})
+	if err != nil || !forward && !back {
 		return nil, false, err
 	}
 	if forward {
 		rows, err := w.db.Changes(old.counters, now.counters)
 		return rows, err == nil, nil
 	}
-	if now.dirty {
-		// Equal to the pair it goes on from, as far as rows go?
-		since, err := w.db.Changes(now.state.Counters, now.counters)
-		if err != nil || len(since) > 0 {
-			return nil, false, nil
-		}
-	}
-	back, err := w.descends(ctx, old.pair, now.pair.ID)
-	if err != nil || !back {
-		return nil, false, err
-	}
 	rows, err := w.db.Changes(now.counters, old.counters)
 	for i := range rows {
 		rows[i].Inserted, rows[i].Deleted = rows[i].Deleted, rows[i].Inserted
 	}
 	return rows, err == nil, nil
+}
+
+// oneHistory reports whether the state of now went on from that of old, or
+// else whether old went on from now: the working state counts as the pair that
+// it goes on from only when unchanged says that it is equal to it.
+func (w *Worktree) oneHistory(ctx context.Context, old, now dataSide, unchanged func() bool) (forward, back bool, err error) {
+	if forward, err = w.descends(ctx, now.pair, old.pair.ID); err != nil || forward {
+		return forward, false, err
+	}
+	if now.dirty && !unchanged() {
+		return false, false, nil
+	}
+	back, err = w.descends(ctx, old.pair, now.pair.ID)
+	return false, back, err
+}
+
+// definitionsBetween compares definitions. The catalog names objects by
+// numbers, which mean the same along one history only: the same migration on
+// two of them may give them others.
+func (w *Worktree) definitionsBetween(ctx context.Context, old, now dataSide) ([]DefinitionChange, bool, error) {
+	none := []DefinitionChange{}
+	definer, ok := w.db.(Definer)
+	if !ok || len(old.tables) == 0 || len(now.tables) == 0 {
+		return none, false, nil
+	}
+	forward, back, err := w.oneHistory(ctx, old, now, func() bool {
+		since, known, err := definer.Definitions(now.state.Tables, now.tables)
+		return err == nil && known && len(since) == 0
+	})
+	if err != nil || !forward && !back {
+		return none, false, err
+	}
+	all, known, err := definer.Definitions(old.tables, now.tables)
+	list := none
+	for _, c := range all {
+		if c.Kind != "table" || c.Change == DefinitionChanged {
+			list = append(list, c)
+		}
+	}
+	return list, known, err
 }
 
 // descends reports whether a pair is the one with an id, or was made from it.

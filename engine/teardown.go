@@ -79,18 +79,8 @@ func (w *Worktree) mayTearDown(ctx context.Context) error {
 	if err := w.awaitHolders(ctx, verbTeardown, 0); err != nil {
 		return err
 	}
-	slot, err := w.selectedSlot()
-	if err != nil {
-		return err
-	}
-	st, err := w.db.State(ctx, slot)
-	if err != nil {
-		return err
-	}
-	if st.State == Foreign {
-		return w.foreign(verbTeardown, slot)
-	}
-	return nil
+	_, err := w.ownState(ctx, verbTeardown)
+	return err
 }
 
 // tearDown removes the link first: killed behind that, the next setup ends it.

@@ -48,6 +48,7 @@ type whereabouts struct {
 	path  string // where it is, or was
 	why   string // in words, for every state but ok
 	place Place  // of its git directory, if that was looked at
+	heir  string // git directory that carries its identity, but is not the recorded one; state is unknown then
 }
 
 // claims tells which worktree each git directory of the repository says it
@@ -85,8 +86,14 @@ func (p *project) locate(ctx context.Context, rec *worktreeRecord, claims map[st
 		return at
 	}
 	for _, place := range claims[rec.ID] {
+		if place.Alive && !p.isGitDirOf(rec, place.GitDir) {
+			at = whereabouts{state: StateUnknown, path: rec.Path, place: place, heir: place.GitDir,
+				why: fmt.Sprintf("it is gone, and %s carries its identity: `forklift adopt %s` there takes its database over, `forklift setup --new` there gives it one of its own",
+					place.Worktree, rec.Name)}
+			continue
+		}
 		if place.Alive {
-			return whereabouts{state: StateMoved, path: place.Worktree, why: "it was at " + rec.Path, place: place}
+			return whereabouts{state: StateMoved, path: place.Worktree, why: p.movedFrom(rec, place), place: place}
 		}
 		// After a move of the repository its worktrees lead nowhere until git
 		// is told: they are as alive as before, and nothing of them is an orphan.
@@ -125,7 +132,7 @@ func (p *project) locateRecorded(ctx context.Context, rec *worktreeRecord) where
 	case at.place.Alive && p.samePlace(at.place.Worktree, rec.Path):
 		at.state = StateOK
 	case at.place.Alive:
-		at.state, at.path, at.why = StateMoved, at.place.Worktree, "it was at "+rec.Path
+		at.state, at.path, at.why = StateMoved, at.place.Worktree, p.movedFrom(rec, at.place)
 	case at.place.Locked:
 		at.state, at.path, at.why = StateAway, at.place.Worktree, "its directory is not there, but git has it locked"
 	default:
@@ -135,6 +142,23 @@ func (p *project) locateRecorded(ctx context.Context, rec *worktreeRecord) where
 		}
 	}
 	return at
+}
+
+// isGitDirOf reports that a git directory is the recorded one, wherever it is
+// now: a rename keeps the inode, and a copy has another one. The device is not
+// compared, because some file systems get another number with each boot.
+func (p *project) isGitDirOf(rec *worktreeRecord, gitDir string) bool {
+	info, err := p.fs.Lstat(gitDir)
+	return err == nil && info.Ino == rec.GitIno
+}
+
+// movedFrom tells what has moved: the worktree, or only the repository that
+// its git directory is in.
+func (p *project) movedFrom(rec *worktreeRecord, place Place) string {
+	if p.samePlace(place.Worktree, rec.Path) {
+		return "its git directory was " + rec.GitDir + "; its next command records that"
+	}
+	return "it was at " + rec.Path
 }
 
 // samePlace reports that two names are of one directory.

@@ -121,7 +121,7 @@ func (p *project) row(ctx context.Context, rec worktreeRecord, at whereabouts) (
 	if info, err := w.serverInfo(ctx); err == nil {
 		row.Server = info.State
 	}
-	if j, err := w.readJournal(); err == nil && j != nil {
+	if j, err := w.leftJournal(); err == nil && j != nil {
 		row.Interrupted = j.Verb
 	}
 	row.Bytes = w.occupied(w.branch.Dir, ".")
@@ -148,7 +148,7 @@ func (p *project) gitOnly(_ context.Context, records []worktreeRecord, claims ma
 				add(place, StateNone, "git's, without a database")
 			case !ok && place.Alive:
 				add(place, StateUnknown, "its record "+id+" is not in this store")
-			case ok && place.Alive && place.GitDir != rec.GitDir && p.linkedAt(rec):
+			case ok && place.Alive && place.GitDir != rec.GitDir && !p.isGitDirOf(&rec, place.GitDir):
 				add(place, StateCopy, "a copy of "+rec.Path)
 			}
 		}

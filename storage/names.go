@@ -122,6 +122,31 @@ func (s *Store) nameFile(project, worktree string, kind PairKind, name string) (
 	return s.path(namesDir, dir, sub, prefix+encodeName(name)), nil
 }
 
+// enterName holds the store's lock for a change of a name, and gives the
+// name's file. It fails with kind NotFound if there is no pair id.
+func (s *Store) enterName(ctx context.Context, op, project, worktree string, kind PairKind, name string, id PairID) (file string, release func(), err error) {
+	file, err = s.nameFile(project, worktree, kind, name)
+	if err != nil {
+		return "", nil, err
+	}
+	pair, err := s.pairName(project, id)
+	if err != nil {
+		return "", nil, err
+	}
+	release, err = s.hold(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	if _, err := s.fs.Lstat(pair); err != nil {
+		release()
+		if errors.Is(err, fs.ErrNotExist) {
+			err = &fault.Error{Kind: fault.NotFound, Err: fmt.Errorf("there is no pair %s", id)}
+		}
+		return "", nil, failed(op, name, err)
+	}
+	return file, release, nil
+}
+
 // SetName gives a stored pair a name: this is what publishes it. The names
 // of a kind and worktree are taken once: an error of kind Usage that is
 // fs.ErrExist.
@@ -130,25 +155,11 @@ func (s *Store) nameFile(project, worktree string, kind PairKind, name string) (
 // whole.
 func (s *Store) SetName(ctx context.Context, project, worktree string, kind PairKind, name string, id PairID) error {
 	const op = "set name"
-	file, err := s.nameFile(project, worktree, kind, name)
-	if err != nil {
-		return err
-	}
-	pair, err := s.pairName(project, id)
-	if err != nil {
-		return err
-	}
-	release, err := s.hold(ctx)
+	file, release, err := s.enterName(ctx, op, project, worktree, kind, name, id)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if _, err := s.fs.Lstat(pair); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = &fault.Error{Kind: fault.NotFound, Err: fmt.Errorf("there is no pair %s", id)}
-		}
-		return failed(op, name, err)
-	}
 	// The pair's directory entry must be durable before a name leads to it;
 	// PutPair saw to that.
 	if err := s.makeDir(s.dirOf(file)); err != nil {

@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"forklift/storage/fault"
@@ -18,25 +17,11 @@ import (
 // to the one or the other.
 func (s *Store) ReplaceName(ctx context.Context, project, worktree string, kind PairKind, name string, old, id PairID) error {
 	const op = "replace name"
-	file, err := s.nameFile(project, worktree, kind, name)
-	if err != nil {
-		return err
-	}
-	pair, err := s.pairName(project, id)
-	if err != nil {
-		return err
-	}
-	release, err := s.hold(ctx)
+	file, release, err := s.enterName(ctx, op, project, worktree, kind, name, id)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if _, err := s.fs.Lstat(pair); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = &fault.Error{Kind: fault.NotFound, Err: fmt.Errorf("there is no pair %s", id)}
-		}
-		return failed(op, name, err)
-	}
 	body, err := s.readName(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failed(op, name, err)

@@ -26,9 +26,10 @@ type app struct {
 	// wire completes an Env with the engine and PostgreSQL of this machine.
 	wire func(env commands.Env) (commands.Env, error)
 
-	json bool   // --json
-	dir  string // --directory
-	code int    // exit code of a verb that passes one through
+	args []string // as they were typed
+	json bool     // --json
+	dir  string   // --directory
+	code int      // exit code of a verb that passes one through
 }
 
 // newApp is the program as it stands on this machine.
@@ -45,6 +46,7 @@ func newApp() *app {
 func (a *app) main(args []string) int {
 	ctx, stop := a.signals.context(context.Background(), a.stopping)
 	defer stop()
+	a.args = args
 	root := a.tree()
 	root.SetArgs(append([]string{}, joinPlan(args)...)) // nil would mean the arguments of the process
 	cmd, err := root.ExecuteContextC(ctx)
@@ -141,6 +143,7 @@ func (a *app) workingDir() (string, error) {
 	if a.dir == "" {
 		return dir, nil
 	}
+	here := dir
 	if !filepath.IsAbs(a.dir) {
 		dir = filepath.Join(dir, a.dir)
 	} else {
@@ -151,7 +154,8 @@ func (a *app) workingDir() (string, error) {
 		err = errors.New("not a directory")
 	}
 	if err != nil {
-		return "", &fault.Error{Op: "change directory", Path: dir, Kind: fault.NotFound, Err: err}
+		return "", &fault.Error{Op: "change directory", Path: dir, Kind: fault.NotFound, Err: err,
+			Hint: "Give -C a directory that exists; paths in it start where you are, " + plain(here) + "."}
 	}
 	return dir, nil
 }

@@ -147,6 +147,11 @@ func (a *app) addFlag(cmd *cobra.Command, f commands.Field, request any) {
 	_ = cmd.RegisterFlagCompletionFunc(f.Flag, a.completeField(f))
 }
 
+// noFlag answers flags that other verbs lead one to expect.
+var noFlag = map[string]string{
+	"forklift trust --yes": "`forklift trust` asks nothing: it approves the file as it is. To read what would run before: `forklift trust --show`.",
+}
+
 // flagError says what is wrong with a flag, with the one that was meant.
 func flagError(cmd *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
@@ -161,7 +166,9 @@ func flagError(cmd *cobra.Command, err error) error {
 			return e
 		}
 		e.Err = fmt.Errorf("%s has no flag --%s", cmd.CommandPath(), name)
-		if near := nearFlag(cmd, name); near != "" {
+		if hint := noFlag[cmd.CommandPath()+" --"+name]; hint != "" {
+			e.Hint = hint
+		} else if near := nearFlag(cmd, name); near != "" {
 			e.Hint = fmt.Sprintf("Did you mean --%s?", near)
 		}
 	}

@@ -47,6 +47,7 @@ type DaemonLogsRequest struct {
 type DaemonLogsResult struct {
 	Log   string   `json:"log"`
 	Lines []string `json:"lines"`
+	Empty bool     `json:"empty"` // nothing was ever written to it
 }
 
 // editorVerbs are the verbs that only a command line can have.
@@ -113,7 +114,7 @@ func (a *app) daemonLogs(ctx context.Context, env commands.Env, req DaemonLogsRe
 	}
 	lines, end, err := daemon.LastLines(vfs.OS(), place.Log, req.Lines)
 	if err != nil || !req.Follow {
-		return DaemonLogsResult{Log: place.Log, Lines: append([]string{}, lines...)}, err
+		return DaemonLogsResult{Log: place.Log, Lines: append([]string{}, lines...), Empty: len(lines) == 0 && req.Lines > 0}, err
 	}
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(env.Stdout, plain(line)); err != nil {

@@ -43,20 +43,6 @@ func formatBytes(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 // formatCount is a number with commas.
 func formatCount(n int) string { return humanize.Comma(int64(n)) }
 
-// formatAge is how long ago something was: "3 minutes ago".
-func formatAge(now, then time.Time) string {
-	if then.IsZero() {
-		return "never"
-	}
-	if now.Before(then) {
-		now = then // another machine's clock, or a moved one
-	}
-	if age := humanize.RelTime(then, now, "ago", ""); age != "now" {
-		return age
-	}
-	return "just now"
-}
-
 // formatSpan is how long something has lasted: "3 minutes".
 func formatSpan(now, since time.Time) string {
 	if since.Before(now) {

@@ -15,7 +15,7 @@ func (a *app) print(v *commands.Verb, result any) error {
 	if a.json {
 		return writeJSON(a.out, result)
 	}
-	p := &printer{color: a.term.color, now: a.clock.Now()}
+	p := &printer{color: a.term.color, now: a.clock.Now(), args: a.args}
 	if err := renderers[v.Name](p, result); err != nil {
 		return err
 	}

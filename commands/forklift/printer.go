@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"forklift/storage/clock"
 )
 
 // The colours, as terminals know them.
@@ -30,6 +32,7 @@ type printer struct {
 	warnings []string
 	color    bool
 	now      time.Time
+	args     []string // that the user typed; nil in a rendering without
 }
 
 // line prints a line. Arguments that are not constants go through plain
@@ -71,7 +74,7 @@ func (p *printer) paint(code, text string) string { return paint(p.color, code, 
 func (p *printer) name(s string) string { return p.paint(bold, plain(s)) }
 
 // ago is how long ago something was.
-func (p *printer) ago(t time.Time) string { return formatAge(p.now, t) }
+func (p *printer) ago(t time.Time) string { return clock.Ago(p.now, t) }
 
 // span is how long something has lasted.
 func (p *printer) span(since time.Time) string { return formatSpan(p.now, since) }

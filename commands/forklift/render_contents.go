@@ -47,28 +47,20 @@ func renderRestorePlan(p *printer, r *engine.RestorePlan) {
 			server = "its server would be away for a moment"
 		}
 		p.row("database", "%s, %s", formatBytes(db.Bytes), server)
-		tables(p, db.Tables, db.RowsKnown, db.Catalogs)
+		tables(p, db)
 		p.warnings = append(p.warnings, db.Problems...)
 	}
 	p.row("before", "the present state is saved as %sTIME, unless a checkpoint holds it already", plain(r.Safety))
 	for _, s := range r.InTheWay {
 		p.row("in the way", "%s", plain(s))
 	}
-	flags, behind := "", ""
-	switch r.Part {
-	case engine.PartCode:
-		flags = " --code-only"
-	case engine.PartData:
-		flags = " --data-only"
-	case engine.PartPaths:
-		behind = " -- " + plain(strings.Join(r.Paths, " "))
-	}
-	p.line("To do just this: forklift restore %s%s --yes --plan %s%s", plain(r.Name), flags, r.PlanID, behind)
+	p.doPlan("restore "+r.Name, r.PlanID)
 	p.warnings = append(p.warnings, r.Warnings...)
 }
 
 // tables prints a row for each table that differs.
-func tables(p *printer, list []engine.TableDiff, known, catalogs bool) {
+func tables(p *printer, db *engine.DatabasePlan) {
+	list, known := db.Tables, db.RowsKnown
 	for _, t := range list {
 		p.row("", "%s", tableText(t))
 	}
@@ -78,8 +70,11 @@ func tables(p *printer, list []engine.TableDiff, known, catalogs bool) {
 	if len(list) == 0 && !known {
 		p.row("", "whether rows differ is not known")
 	}
-	if catalogs && !known {
-		p.row("", "files of system tables differ")
+	for _, d := range db.Definitions {
+		p.row("", "%s", definitionText(d))
+	}
+	if db.Catalogs && !db.DefinitionsKnown {
+		p.row("", "files of system tables differ: whether definitions do is not known")
 	}
 }
 
@@ -97,6 +92,15 @@ func tableText(t engine.TableDiff) string {
 		return text
 	}
 	return text + fmt.Sprintf(" +%d ~%d -%d rows", t.Inserted, t.Updated, t.Deleted)
+}
+
+// definitionText is an object that is defined otherwise.
+func definitionText(d engine.DefinitionChange) string {
+	change := d.Change
+	if change == engine.DefinitionChanged {
+		change = "definition changed"
+	}
+	return plain(d.Database) + " " + plain(d.Kind) + " " + plain(d.Name) + ": " + change
 }
 
 // renderCat lists a directory; the bytes of a file were written as they are.
@@ -150,8 +154,15 @@ func renderDiff(p *printer, r *commands.DiffResult) {
 			p.line("# table %s", tableText(t))
 		}
 	}
-	if r.Catalogs && !r.RowsKnown && r.Style != engine.DiffNames {
-		p.line("# system tables: their files differ, rows unknown")
+	for _, d := range r.Definitions {
+		if r.Style == engine.DiffNames {
+			p.line("%s", plain(d.Database+" "+d.Name))
+		} else {
+			p.line("# %s", definitionText(d))
+		}
+	}
+	if r.Catalogs && !r.DefinitionsKnown && r.Style != engine.DiffNames {
+		p.line("# system tables: their files differ; whether definitions do is not known")
 	}
 	p.warnings = append(p.warnings, r.Problems...)
 }

@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"forklift/storage/clock"
+)
 
 func renderDaemonStatus(p *printer, r *DaemonStatusResult) {
 	d := r.Daemon
@@ -8,7 +12,7 @@ func renderDaemonStatus(p *printer, r *DaemonStatusResult) {
 		p.line("The daemon does not run. Editors start it when they need it.")
 		return
 	}
-	p.line("The daemon runs (pid %d), started %s.", d.PID, formatAge(p.now, d.Started))
+	p.line("The daemon runs (pid %d), started %s.", d.PID, clock.Ago(p.now, d.Started))
 	if d.Leaving {
 		p.line("It ends when its operations have.")
 	}
@@ -43,6 +47,9 @@ func renderDaemonStop(p *printer, r *DaemonStopResult) {
 }
 
 func renderDaemonLogs(p *printer, r *DaemonLogsResult) {
+	if r.Empty {
+		p.line("The log %s is empty: no daemon has written to it.", plain(r.Log))
+	}
 	for _, line := range r.Lines {
 		p.line("%s", plain(line))
 	}

@@ -35,17 +35,17 @@ func renderForget(p *printer, r *commands.ForgetResult) {
 		p.line("  %s, %s", p.name(f.Worktree+":"+f.Name), p.ago(f.Created))
 	}
 	if !r.Done {
-		planHint(p, r.Plan, "forget")
+		p.doPlan("forget", r.Plan)
 		return
 	}
-	if r.FreeBytes > 0 {
+	switch {
+	case r.FreeBytes > 0:
 		p.line("About %s can be freed now: forklift prune", formatBytes(r.FreeBytes))
+	case r.LaterBytes > 0:
+		p.line("A prune frees nothing of it yet: too little is unused. About %s can be freed by force: forklift prune --max-unused 0%%", formatBytes(r.LaterBytes))
+	default:
+		p.line("Nothing can be freed yet: other checkpoints, databases or undo need all of it.")
 	}
-}
-
-// planHint says how a plan that was shown is done.
-func planHint(p *printer, id, verb string) {
-	p.line("To do exactly this: forklift %s ... --yes --plan %s", verb, id)
 }
 
 func renderPrune(p *printer, r *commands.PruneResult) {
@@ -79,7 +79,7 @@ func renderPrune(p *printer, r *commands.PruneResult) {
 		p.warnings = append(p.warnings, "more can be freed, but there is too little space to write what is needed of it again; run it again afterwards")
 	}
 	if !r.Done && !commands.PruneIsEmpty(&r.PruneResult) {
-		planHint(p, r.Plan, "prune")
+		p.doPlan("prune", r.Plan)
 	}
 }
 
@@ -162,7 +162,7 @@ func renderRepair(p *printer, r *commands.RepairResult) {
 		p.line("Capture again to store what is still there; then forget those checkpoints.")
 	}
 	if !r.Done && !plan.Empty() {
-		planHint(p, r.ID, "repair")
+		p.doPlan("repair", r.ID)
 	}
 }
 

@@ -77,7 +77,7 @@ func renderTeardown(p *printer, r *commands.TeardownResult) {
 		p.line("forklift setup in this one makes them its own again")
 	}
 	if !r.Done {
-		p.line("To do exactly this: forklift teardown --yes --plan %s", r.Plan)
+		p.doPlan("teardown", r.Plan)
 	}
 }
 
@@ -137,7 +137,7 @@ func renderSeedRemove(p *printer, r *commands.SeedRemoveResult) {
 		p.line("Worktrees that began with it keep what they have: %s.", plain(strings.Join(r.Seed.UsedBy, ", ")))
 	}
 	if !r.Done {
-		p.line("To do exactly this: forklift seed remove %s --yes --plan %s", plain(r.Seed.Name), r.Plan)
+		p.doPlan("seed remove "+r.Seed.Name, r.Plan)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"forklift/storage/clock"
+
 	"forklift/commands/internal/standin"
 	"forklift/engine"
 )
@@ -126,7 +128,7 @@ func TestFormats(t *testing.T) {
 	for got, want := range map[string]string{
 		formatBytes(0): "0 B", formatBytes(1536): "1.5 KiB", formatBytes(-1): "0 B", formatCount(1234567): "1,234,567",
 		formatMs(123): "0.12 s", formatMs(2000): "2 s", plural(1, "file", "files"): "1 file", plural(2000, "file", "files"): "2,000 files",
-		formatAge(standin.Now, standin.Now.Add(1e10)): "just now", formatAge(standin.Now, standin.Now.Add(-3*60e9)): "3 minutes ago",
+		clock.Ago(standin.Now, standin.Now.Add(1e10)): "just now", clock.Ago(standin.Now, standin.Now.Add(-3*60e9)): "3 minutes ago",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -14,6 +14,12 @@ var stateColor = map[engine.WorktreeState]string{
 }
 
 func renderWorktrees(p *printer, r *commands.WorktreeListResult) {
+	defer func() {
+		if r.TornDown > 0 {
+			p.line("Torn down, with checkpoints that are left: %s. To see them: forklift worktree list --torn-down",
+				plural(r.TornDown, "worktree", "worktrees"))
+		}
+	}()
 	if len(r.Worktrees) == 0 {
 		p.line("There is none.")
 		return
@@ -112,7 +118,7 @@ func renderWorktreePrune(p *printer, r *commands.WorktreePruneResult) {
 	}
 	p.line("%s in the store.", plural(r.Checkpoints, "checkpoint stays", "checkpoints stay"))
 	if !r.Done {
-		p.line("To do exactly this: forklift worktree prune --yes --plan %s", plain(r.Plan))
+		p.doPlan("worktree prune", r.Plan)
 	}
 }
 

@@ -97,7 +97,7 @@ func TestProblemsComeAllAtOnce(t *testing.T) {
 		`f.json:7:36: command "ok" must begin with a program`,
 		`f.json:7:46: an element of command "n" must be a string, not a number`,
 		`f.json:7:55: command "m" must be an array of strings, not a string`,
-		`f.json:8:28: unknown key "begin"`,
+		`f.json:8:28: unknown key "begin" (there are stop, start, timeout_seconds)`,
 		`f.json:8:63: timeout_seconds must be a number from 1 to 3600`,
 		`f.json:9:24: kind must be a string, not a number`,
 		`f.json:10:15: supabase must be an object, not an array`,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
@@ -117,7 +118,7 @@ func (p *parser) fields(v *hujson.Value, what string, keys []Key, open bool, f *
 			return
 		}
 		best := near(name, keys)
-		p.add(at, CodeUnknown, "unknown key %q%s", name, suggest(best)).Near = best
+		p.add(at, CodeUnknown, "unknown key %q%s", name, instead(best, keys)).Near = best
 	})
 	return found
 }
@@ -129,6 +130,22 @@ func near(name string, keys []Key) string {
 		names[i] = key.Name
 	}
 	return Near(name, names)
+}
+
+// maxListed is how many keys are few enough to be listed for a wrong one.
+const maxListed = 4
+
+// instead asks whether a key was meant; where none is like it and there are few
+// it lists them.
+func instead(best string, keys []Key) string {
+	if best != "" || len(keys) > maxListed || len(keys) == 0 {
+		return suggest(best)
+	}
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = key.Name
+	}
+	return " (there are " + strings.Join(names, ", ") + ")"
 }
 
 // suggest asks whether a name was meant; "" for none.
@@ -145,11 +162,31 @@ func Near(name string, names []string) string {
 	best, distance := "", 1+max(1, len(name)/3)
 	names = slices.Sorted(slices.Values(names))
 	for _, one := range names {
-		if d := levenshtein.ComputeDistance(name, one); d < distance {
+		d := levenshtein.ComputeDistance(name, one)
+		if swapped(name, one) || len(name) >= minPrefix && strings.HasPrefix(one, name) {
+			d = 1
+		}
+		if d < distance {
 			best, distance = one, d
 		}
 	}
 	return best
+}
+
+// minPrefix is how much of a name is enough to know it by.
+const minPrefix = 3
+
+// swapped reports that two neighbouring letters of a were exchanged in b.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) - 1 {
+		if a[i] != b[i] {
+			return a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		}
+	}
+	return false
 }
 
 // text reads a string.

@@ -40,6 +40,10 @@ type facts struct {
 	Timeline       uint32 `json:"timeline"`
 	NextXID        uint64 `json:"next_xid"`
 
+	// Still lets a server that was started on this tell that nothing has
+	// happened since; absent where it could not.
+	Still *still `json:"still,omitempty"`
+
 	// Observed is what only a running server tells; absent when none was
 	// asked since the files became what they are.
 	Observed *observed `json:"observed,omitempty"`
@@ -84,7 +88,7 @@ func (c *cluster) observedFile(slot engine.Slot) string {
 	return c.runFile("observed-" + string(slot) + ".json")
 }
 
-// databaseFactsSQL works on 17 and later; 16 calls a column otherwise. A
+// databaseFactsSQL works on 17 and later; 15 and 16 call a column otherwise. A
 // connection limit of -2 is a database whose DROP was interrupted: nobody can
 // connect to it.
 const databaseFactsSQL = `
@@ -97,7 +101,7 @@ FROM pg_catalog.pg_database WHERE datallowconn AND datconnlimit <> -2 AND NOT da
 func observeCluster(ctx context.Context, conn *session) (*observed, error) {
 	o := &observed{}
 	query := databaseFactsSQL
-	if strings.HasPrefix(conn.PgConn().ParameterStatus("server_version"), "16") {
+	if version := conn.PgConn().ParameterStatus("server_version"); strings.HasPrefix(version, "15") || strings.HasPrefix(version, "16") {
 		query = strings.ReplaceAll(query, "datlocale", "daticulocale")
 	}
 	err := conn.rows(ctx, query, func(rows pgx.Rows) error {
@@ -204,7 +208,7 @@ func (c *cluster) Facts(_ context.Context, slot engine.Slot) (json.RawMessage, e
 		NameBytes: control.NameBytes, IndexKeys: control.IndexKeys,
 		SystemID: fmt.Sprint(control.SystemID), Checksums: control.Checksums != 0, State: control.State.String(),
 		CheckpointLSN: wal.LSN(control.Checkpoint).String(), Timeline: control.Timeline, NextXID: control.NextXID,
-		Observed: c.recallObserved(slot, control),
+		Observed: c.recallObserved(slot, control), Still: c.stillFacts(slot, major, control),
 	}
 	if owner, err := c.readOwner(); err == nil && owner != nil && owner.Slot == slot {
 		f.Version = owner.Version

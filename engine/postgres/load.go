@@ -203,7 +203,7 @@ func loadHint(err error) string {
 	case pg.Hint != "":
 		return pg.Hint
 	}
-	return ""
+	return "Correct that statement and try again."
 }
 
 // counted reports how much of a file was read.

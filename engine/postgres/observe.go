@@ -26,6 +26,9 @@ type databaseMap struct {
 	// Owners leads from the files of indexes and TOAST tables to the table
 	// that has them. Maps of older versions lack it.
 	Owners map[string]string `json:"owners,omitempty"`
+	// Definitions has a hash for "KIND NAME", such as "view public.totals". Nil:
+	// not known, as in maps of older versions.
+	Definitions map[string]string `json:"definitions"`
 }
 
 // counterSet is the JSON of Observation.Counters.
@@ -75,6 +78,9 @@ func (c *cluster) Observe(ctx context.Context) (engine.Observation, error) {
 	facts, err := c.observeAll(ctx, func(conn *session, d databaseFacts) error {
 		m := databaseMap{OID: d.oid, Name: d.Name, Rels: map[string]string{}, Owners: map[string]string{}}
 		err := observeDatabase(ctx, conn, &m, &counters)
+		if err == nil {
+			err = observeDefinitions(ctx, conn, &m)
+		}
 		tables.Databases = append(tables.Databases, m)
 		return err
 	})

@@ -10,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"forklift/storage/durable"
 	"forklift/storage/fault"
+	"forklift/storage/privatedir"
 	"forklift/storage/record"
 )
 
@@ -86,7 +86,7 @@ func (c *cluster) socketParent(id identity) string {
 		return c.opt.RuntimeDir
 	}
 	if dir := c.opt.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && id.Method != Account {
-		if private(dir, id.UID) == nil {
+		if privatedir.Check("socket directory", dir, id.UID) == nil {
 			return filepath.Join(filepath.Clean(dir), "forklift")
 		}
 	}
@@ -126,32 +126,9 @@ func (c *cluster) makePrivate(dir string, id identity) error {
 				return &fault.Error{Op: "make socket directory", Path: d, Err: err}
 			}
 		}
-		if err := private(d, id.UID); err != nil {
+		if err := privatedir.Check("socket directory", d, id.UID); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// private proves that a directory is a real one, of that owner, that nobody
-// else can enter.
-func private(dir string, uid int) error {
-	bad := func(err error) error {
-		return &fault.Error{Op: "use socket directory", Path: dir, Kind: fault.Untrusted, Err: err,
-			Hint: "Others could reach or replace the database's socket there; remove the directory if it is not needed, or give it to its owner with mode 0700."}
-	}
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return bad(err)
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case !info.IsDir():
-		return bad(errors.New("not a directory"))
-	case !ok || int(stat.Uid) != uid:
-		return bad(fmt.Errorf("belongs to another user than %d", uid))
-	case info.Mode().Perm()&0o077 != 0:
-		return bad(fmt.Errorf("mode %04o lets others in", info.Mode().Perm()))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"forklift/storage/fault"
+	"forklift/storage/privatedir"
 )
 
 // socketHashBytes is the length of the name of a socket's own directory.
@@ -34,7 +35,7 @@ func Socket(opt Options) SocketPlace {
 	_ = syscall.Close(pair[0])
 	_ = syscall.Close(pair[1])
 	if info, err := os.Lstat(p.Dir); err == nil {
-		if err := private(p.Dir, os.Geteuid()); err != nil {
+		if err := privatedir.Check("socket directory", p.Dir, os.Geteuid()); err != nil {
 			p.Err = err
 		} else if !info.IsDir() {
 			p.Err = fmt.Errorf("%s is not a directory", p.Dir)

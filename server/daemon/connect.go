@@ -11,6 +11,7 @@ import (
 
 	"forklift/storage/clock"
 	"forklift/storage/fault"
+	"forklift/storage/privatedir"
 	"forklift/storage/vfs"
 )
 
@@ -45,7 +46,7 @@ var errNone = errors.New("no daemon runs")
 // speak to.
 func (d *Dialer) dial(ctx context.Context, hello Hello) (*lineConn, Welcome, error) {
 	var welcome Welcome
-	if err := private(d.Place.Dir, d.UID); err != nil {
+	if err := privatedir.Check(directoryName, d.Place.Dir, d.UID); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: %w", errNone, err)
 		}

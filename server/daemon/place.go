@@ -4,16 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"forklift/storage/fault"
+	"forklift/storage/privatedir"
 	"forklift/storage/vfs"
 )
 
 const (
+	// directoryName is what errors call the daemon's directory.
+	directoryName = "the daemon's directory"
 	// maxSocketBytes is the longest name of a socket that every system takes
 	// (macOS: 104 with the zero at its end).
 	maxSocketBytes = 103
@@ -35,7 +36,7 @@ type Place struct {
 // and the directory of Forklift's state. Nothing is made.
 func PlaceOf(environ []string, uid int, stateDir string) (Place, error) {
 	dir := filepath.Join(sharedTemp, fmt.Sprintf("forklift-%d", uid))
-	if run := getenv(environ, "XDG_RUNTIME_DIR"); filepath.IsAbs(run) && private(run, uid) == nil {
+	if run := getenv(environ, "XDG_RUNTIME_DIR"); filepath.IsAbs(run) && privatedir.Check(directoryName, run, uid) == nil {
 		dir = filepath.Join(run, "forklift")
 	}
 	name := filepath.Join(dir, fmt.Sprintf("d%d", wireFormat))
@@ -54,30 +55,7 @@ func (p Place) ensure(disk vfs.FS, uid int) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return &fault.Error{Op: "make the daemon's directory", Path: p.Dir, Err: err}
 	}
-	return private(p.Dir, uid)
-}
-
-// private proves that a directory is a real one, of that user, that nobody
-// else can enter.
-func private(dir string, uid int) error {
-	bad := func(err error) error {
-		return &fault.Error{Op: "use the daemon's directory", Path: dir, Kind: fault.Untrusted, Err: err,
-			Hint: "Others could reach or replace the daemon's socket there; remove the directory if it is not needed, or give it to its owner with mode 0700."}
-	}
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return bad(err)
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case !info.IsDir():
-		return bad(errors.New("not a directory"))
-	case !ok || int(stat.Uid) != uid:
-		return bad(fmt.Errorf("belongs to another user than %d", uid))
-	case info.Mode().Perm()&0o077 != 0:
-		return bad(fmt.Errorf("mode %04o lets others in", info.Mode().Perm()))
-	}
-	return nil
+	return privatedir.Check(directoryName, p.Dir, uid)
 }
 
 // getenv finds a variable; of two the last counts.

@@ -152,6 +152,15 @@ func HintOf(err error) string {
 	return ""
 }
 
+// Sentence is err and its hint in one text, for lists that have one line for
+// each of several errors.
+func Sentence(err error) string {
+	if hint := HintOf(err); hint != "" {
+		return strings.TrimSuffix(err.Error(), ".") + ". " + hint
+	}
+	return err.Error()
+}
+
 // ItemsOf finds the outermost non-empty Items in err's chain.
 func ItemsOf(err error) []string {
 	for err != nil {

@@ -51,7 +51,7 @@ func (r *editorsReport) add(name string, list []time.Duration) {
 // editors measures what editors get, in a small repository and in one of many
 // files.
 func editors(opt options, pg string) (editorsReport, error) {
-	r := editorsReport{Files: opt.files, Times: map[string]spread{}, Worktrees: opt.worktrees, Storm: 10_000}
+	r := editorsReport{Files: opt.files, Times: map[string]spread{}, Worktrees: opt.worktrees, Storm: min(10_000, opt.files)}
 	small, err := newLab(opt, pg)
 	if err != nil {
 		return r, err

@@ -17,8 +17,8 @@
 // its steps, and a second recover must still end before or after. The number of
 // steps is counted by the sweep and printed; it is not chosen.
 //
-// Setup, capture and restore with a running server, and recover are killed at
-// every step. A sweep whose steps those have too takes one in eight, and every
+// Setup, capture and restore with a running server, undo, and recover are killed
+// at every step. A sweep whose steps those have too takes one in eight, and every
 // step of a kind that only it has. FORKLIFT_TORTURE=all takes all of all.
 //
 // The power is cut for real, too: a world lives on an ext4 of its own on a loop

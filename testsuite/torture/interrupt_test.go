@@ -12,10 +12,10 @@ const interruptStride = 7
 // TestInterruptedAtEveryStep presses Ctrl-C at every step: the verb either
 // ends with exit code 130 and has changed nothing, or with 0 and is done. It
 // needs no recover. Without everything it takes every seventh step, of the
-// verbs on a running server.
+// verbs on a running server and of undo.
 func TestInterruptedAtEveryStep(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"capture", "captureRunning", "restore", "restoreRunning"} {
+	for _, name := range []string{"capture", "captureRunning", "restore", "restoreRunning", "undo"} {
 		s := sweeps[name]
 		if len(s.like) > 0 && !everything {
 			continue

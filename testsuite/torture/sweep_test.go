@@ -39,7 +39,7 @@ var sweeps = map[string]sweep{
 	"restoreRunning": {argv: []string{"restore", "one"}, running: true, shards: 3},
 	"capture":        {argv: []string{"capture", "two"}, like: []string{"captureRunning"}},
 	"restore":        {argv: []string{"restore", "one"}, like: []string{"restoreRunning"}},
-	"undo":           {argv: []string{"undo"}, like: []string{"restoreRunning"}},
+	"undo":           {argv: []string{"undo"}, shards: 3},
 	"restorePath":    {argv: []string{"restore", "one", "--", "src/app.txt"}, like: []string{"restoreRunning"}},
 	"codeOnly":       {argv: []string{"restore", "one", "--code-only"}, running: true, like: []string{"restoreRunning"}},
 	"dataOnly":       {argv: []string{"restore", "one", "--data-only"}, like: []string{"restoreRunning"}},

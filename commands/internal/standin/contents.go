@@ -53,7 +53,8 @@ func (w worktree) Diff(_ context.Context, opt engine.DiffOptions) (*engine.DiffR
 			{Database: "app", Table: "public.invoices", Change: "rows", RowsOK: true, Inserted: 3, Updated: 1},
 			{Database: "app", Table: "public.log", Change: engine.TableTouched}, {Database: "app", Table: "public.old", Change: engine.TableDropped},
 		},
-		Catalogs: true,
+		Catalogs: true, DefinitionsKnown: true,
+		Definitions: []engine.DefinitionChange{{Database: "app", Kind: "view", Name: "public.totals", Change: engine.DefinitionChanged}},
 	}
 	if opt.Files != engine.DiffPatch {
 		for i := range d.Files {

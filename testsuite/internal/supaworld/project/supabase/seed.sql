@@ -1,0 +1,1 @@
+INSERT INTO public.topics (name) VALUES ('garden'), ('kitchen');
