@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"forklift/engine/config"
 	"forklift/engine/gitdir"
 	"forklift/storage"
 	"forklift/storage/clock"
@@ -27,6 +28,9 @@ type Host struct {
 	Kinds map[string]OpenDatabase
 	// DefaultKind is the kind of a worktree whose file names none.
 	DefaultKind string
+	// Detect tells which kind of database the files of a worktree ask for,
+	// for a new .forklift.json; nil leaves it to DefaultKind.
+	Detect func(ctx context.Context, worktree string) (*config.Detected, error)
 	// Git reads repositories.
 	Git Git
 	// RunHook runs the hooks of .forklift.json; nil cannot.
