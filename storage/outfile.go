@@ -76,7 +76,7 @@ func (o *outFile) finish() error {
 		err = f.Truncate(o.entry.Size)
 	}
 	if err == nil && o.begun.Load() {
-		err = f.Sync()
+		err = durable.EndSync(f)
 	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
