@@ -360,6 +360,8 @@ type Git interface {
 	// Excludes gives the lines of git's ignore files outside the worktree
 	// (the user's and the repository's own), the ones that count least first.
 	Excludes(ctx context.Context, r Repo) ([]string, error)
+	// ExcludesFile is the path of the user's ignore file, which need not be there.
+	ExcludesFile(ctx context.Context, r Repo) (string, error)
 	WorktreeGit
 }
 
