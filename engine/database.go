@@ -56,6 +56,9 @@ type EnvVar struct {
 	Name   string
 	Value  string
 	Secret bool
+	// Unset is a variable that the command must not have, from whomever: with
+	// it clients would go to another database. Value is "".
+	Unset bool
 }
 
 // Client is a session of a running server that is not ours.
