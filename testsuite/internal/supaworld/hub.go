@@ -88,6 +88,11 @@ func Open(bin, pg string) (*Hub, error) {
 	return h, nil
 }
 
+// With is the same hub for another forklift, the one in the folder bin.
+func (h *Hub) With(bin string) *Hub {
+	return &Hub{CLI: h.CLI, Env: h.Env, Lock: h.Lock, bin: bin, pg: h.pg, server: h.server}
+}
+
 // Close stops the server of the archives.
 func (h *Hub) Close() error { return h.server.Close() }
 
