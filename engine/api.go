@@ -64,7 +64,8 @@ type CaptureResult struct {
 	AddedBytes  int64          `json:"added_bytes"` // compressed bytes it added to the store
 	AwayMs      int64          `json:"away_ms"`     // how long the database did not accept connections; 0 if it was not running
 	WallMs      int64          `json:"wall_ms"`
-	Sessions    int            `json:"sessions"` // that were cut off
+	Unchanged   bool           `json:"unchanged"` // nothing had happened in the running database, so that it was not stopped
+	Sessions    int            `json:"sessions"`  // that were cut off
 	Skipped     []Skipped      `json:"skipped,omitempty"`
 	Hooks       []HookResult   `json:"hooks,omitempty"` // that were run
 	Warnings    []string       `json:"warnings,omitempty"`

@@ -75,18 +75,18 @@ func (op *operation) capture(ctx context.Context, s *saver, note string) (*stora
 		return nil, err
 	}
 	op.enter(ctx, phaseSave)
+	var err error
+	if s.base, err = op.startedOn(ctx); err != nil {
+		return nil, err
+	}
 	if err := op.passes(ctx, s); err != nil {
 		return nil, err
 	}
 	if err := op.restart(ctx, op.j.Before.Slot); err != nil {
 		return nil, err
 	}
-	if op.running {
-		// Sessions hand in their counts when they end, so only now the
-		// counters are those of the moment of the stop.
-		if seen, err := op.w.db.Observe(ctx); err == nil {
-			s.seen = seen
-		}
+	if err := s.conclude(ctx, op.running && s.carried == nil); err != nil {
+		return nil, err
 	}
 	pair, err := op.publish(ctx, s, "", note)
 	if err != nil {
@@ -99,11 +99,38 @@ func (op *operation) capture(ctx context.Context, s *saver, note string) (*stora
 	return pair, op.finishCapture(ctx)
 }
 
+// startedOn is the database of the pair that the worktree rests on: what the
+// slot held when its server was started. A capture names it again if the server
+// says that it holds that still. nil where a capture has to look itself, also
+// because the server is to stay stopped afterwards.
+func (op *operation) startedOn(ctx context.Context) (*storage.DatabaseState, error) {
+	if !op.running || !op.j.ServerRan {
+		return nil, nil
+	}
+	ref := op.j.Before.data()
+	pair, err := op.w.store.Pair(ctx, ref.Project, ref.Pair)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil || len(pair.Databases) != 1 {
+		return nil, err
+	}
+	base := pair.Databases[0]
+	if base.Kind != op.w.rec.Kind || base.State != storage.StateClean {
+		return nil, nil
+	}
+	return &base, nil
+}
+
 // passes reads the state: hot while the server runs, then at rest.
 func (op *operation) passes(ctx context.Context, s *saver) error {
 	if op.running {
 		if err := s.hot(ctx); err != nil {
 			return err
+		}
+		if s.carried != nil {
+			op.sessions = 0 // they go on
+			return nil
 		}
 		if err := op.stop(ctx); err != nil {
 			return err
@@ -117,15 +144,10 @@ func (op *operation) passes(ctx context.Context, s *saver) error {
 	return s.cold(ctx)
 }
 
-// publish makes the pair durable and, last, gives it its name.
+// publish makes the pair of what was concluded durable and, last, gives it its
+// name.
 func (op *operation) publish(ctx context.Context, s *saver, reason, note string) (*storage.Pair, error) {
-	if err := s.commit(ctx); err != nil {
-		return nil, err
-	}
-	pair, err := s.pair(ctx, op.j, reason, note)
-	if err != nil {
-		return nil, err
-	}
+	pair := s.pair(ctx, op.j, reason, note)
 	if err := op.w.store.PutPair(ctx, pair); err != nil {
 		return nil, err
 	}
@@ -151,7 +173,7 @@ func (op *operation) finishCapture(ctx context.Context) error {
 
 func (op *operation) captured(s *saver, p *storage.Pair) *CaptureResult {
 	r := &CaptureResult{ID: p.ID, Name: p.Name, Files: p.Source.Files, SourceBytes: p.Source.Bytes,
-		Databases: len(p.Databases), DataBytes: p.LogicalBytes - p.Source.Bytes, ReadBytes: s.read,
+		Databases: len(p.Databases), DataBytes: p.LogicalBytes - p.Source.Bytes, ReadBytes: s.read.Load(), Unchanged: s.carried != nil,
 		AddedBytes: p.AddedBytes, AwayMs: op.away.Milliseconds(), WallMs: op.wall().Milliseconds(),
 		Sessions: op.sessions, Skipped: s.skipped(), Warnings: append(op.warnings, s.warnings...)}
 	return r

@@ -67,6 +67,17 @@ var scenes = []scene{
 		_, err := wt.Capture(context.Background(), CaptureOptions{Name: "two"})
 		return err
 	}},
+	{"capture of an unchanged database", func(w *world, wt *Worktree) {
+		_, err := wt.Capture(context.Background(), CaptureOptions{Name: "rows"})
+		must(w.t, err)
+		w.write("src/changed", "three")
+	}, func(wt *Worktree) error {
+		res, err := wt.Capture(context.Background(), CaptureOptions{Name: "two"})
+		if err == nil && !res.Unchanged {
+			err = errors.New("the server was stopped")
+		}
+		return err
+	}},
 	{"restore", func(*world, *Worktree) {}, restoreOne},
 	{"undo", func(w *world, wt *Worktree) { must(w.t, restoreOne(wt)) }, undo},
 	{"second restore", func(w *world, wt *Worktree) {

@@ -197,6 +197,12 @@ type Database interface {
 	// Warnings tells what the last Trees call at rest kept against the
 	// usual rules, for the user.
 	Warnings() []string
+	// Unchanged reports that the running server holds exactly the state that
+	// these facts were of, in every row, sequence and setting; it was started
+	// on a slot that held that state. False also where that cannot be told
+	// without stopping it. What was true once is not true again later: the
+	// answer holds for all the time since the server was started.
+	Unchanged(ctx context.Context, slot Slot, facts json.RawMessage) bool
 	// Observe asks the running server about its tables.
 	Observe(ctx context.Context) (Observation, error)
 	// Changes compares counters of two observations of the same history.

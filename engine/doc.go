@@ -149,6 +149,13 @@
 // those outside the present selection, so that undo is exact for files that
 // were never captured.
 //
+// A capture that finds that nothing has happened in the running database since
+// the pair that the worktree rests on names that pair's database again and
+// stops nothing. The database kind says so ([Database.Unchanged]), for all the
+// time since the server was started; it is asked behind the read of the source
+// files, so that both halves were there at that moment. When it cannot tell,
+// and when the server is to stay stopped, the capture is an ordinary one.
+//
 // The counters of a pair (rows inserted, updated, deleted per table) are
 // asked of the server right after its restart, because sessions hand in
 // their counts when they end; of a stopped server they are those that were

@@ -237,7 +237,7 @@ func (r *restoring) save(ctx context.Context) (*saver, error) {
 // publishSafety widens the capture to every path that the restore will touch,
 // and publishes it or finds the pair that serves already.
 func (r *restoring) publishSafety(ctx context.Context, s *saver) error {
-	if err := s.commit(ctx); err != nil {
+	if err := s.conclude(ctx, false); err != nil {
 		return err
 	}
 	var err error
@@ -254,6 +254,9 @@ func (r *restoring) publishSafety(ctx context.Context, s *saver) error {
 			r.safety, r.j.Pair, r.j.PairKind, r.j.PairName, r.j.Reused = serves, serves.ID, serves.Kind, serves.Name, true
 			err = r.w.writeJournal(r.j)
 		}
+		return err
+	}
+	if err := s.conclude(ctx, false); err != nil {
 		return err
 	}
 	r.safety, err = r.publish(ctx, s, "before "+r.j.Verb+" of "+r.j.TargetName, "")

@@ -3,21 +3,26 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"sort"
+	"sync/atomic"
 
 	"forklift/engine/config"
 	"forklift/engine/worktree"
 	"forklift/storage"
 	"forklift/storage/progress"
 	"forklift/storage/vfs"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // saver captures the present state of a worktree into the store, in two
 // passes: a hot one while the server runs, which reads everything that was
 // touched, and a cold one at rest, which reads again only what was touched
-// since. Nothing it stores can be seen before commit and publish.
+// since. Where the hot pass finds that nothing has happened in the database
+// there is no cold one. Nothing it stores can be seen before commit and publish.
 type saver struct {
 	w      *Worktree
 	writer *storage.Writer
@@ -27,16 +32,22 @@ type saver struct {
 	committed *storage.Writer
 
 	selection config.Selection
-	ignored   []string
+	base      *storage.DatabaseState // that the server was started on, if it may be named again
+	ignored   []string               // once asked
+	asked     bool
 	extra     []string // paths beside the selection
 	source    *storage.Tree
 	data      map[string]*savedTree
+	carried   *storage.DatabaseState // that the running database was found to be still; then data is not read
 	seen      Observation
 	facts     json.RawMessage
-	read      int64
-	files     int
+	head      *gitHead
+	read      atomic.Int64
 	warnings  []string
 }
+
+// gitHead is what git says that a pair keeps.
+type gitHead struct{ commit, branch string }
 
 // savedTree is one tree of the database as the last pass found it.
 type savedTree struct {
@@ -49,10 +60,6 @@ type savedTree struct {
 
 // newSaver begins a capture of the selected slot and of the sources.
 func (w *Worktree) newSaver(ctx context.Context, sel config.Selection, slot Slot) (*saver, error) {
-	ignored, err := w.ignored(ctx, sel)
-	if err != nil {
-		return nil, err
-	}
 	root, err := w.fs.OpenRoot(w.rec.Path)
 	if err != nil {
 		return nil, err
@@ -62,7 +69,7 @@ func (w *Worktree) newSaver(ctx context.Context, sel config.Selection, slot Slot
 		_ = root.Close()
 		return nil, err
 	}
-	return &saver{w: w, writer: writer, root: root, slot: slot, selection: sel, ignored: ignored,
+	return &saver{w: w, writer: writer, root: root, slot: slot, selection: sel,
 		data: make(map[string]*savedTree)}, nil
 }
 
@@ -72,24 +79,62 @@ func (s *saver) close() {
 	_ = s.root.Close()
 }
 
-// hot is the pass while the server runs. A server that cannot be asked is
-// captured all the same: what counts is what the pass at rest finds.
+// hot is the pass while the server runs: files and database side by side. A
+// server that cannot be asked is captured all the same: what counts is what
+// the pass at rest finds.
 func (s *saver) hot(ctx context.Context) error {
 	progress.Report(ctx, progress.Event{Phase: "read database"})
-	err := s.w.db.Settle(ctx)
-	if err == nil {
-		s.seen, err = s.w.db.Observe(ctx)
+	still := false
+	g, both := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.scanSource(both) })
+	g.Go(func() error {
+		if still = s.still(both); still {
+			return nil
+		}
+		return s.hotData(both)
+	})
+	if err := g.Wait(); err != nil {
+		return err
 	}
+	if !still {
+		return nil
+	}
+	// Asked again now that the files are read: the answer holds for all the
+	// time since the server was started, so both halves are of one moment.
+	if s.still(ctx) {
+		s.carried = s.base
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return canceled(ctx)
+	}
+	return s.hotData(ctx)
+}
+
+// still asks whether the running server holds what it was started on.
+func (s *saver) still(ctx context.Context) bool {
+	return s.base != nil && s.w.db.Unchanged(ctx, s.slot, s.base.Facts)
+}
+
+// hotData reads the database while its server runs, and asks about its tables
+// meanwhile.
+func (s *saver) hotData(ctx context.Context) error {
+	var observed error
+	g, both := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		s.seen, observed = s.w.db.Observe(both)
+		return nil
+	})
+	settled := s.w.db.Settle(ctx)
+	g.Go(func() error { return s.scanData(both, true) })
+	err := g.Wait()
 	if ctx.Err() != nil {
 		return canceled(ctx)
 	}
-	if err != nil {
-		s.warnings = append(s.warnings, "the server could not be asked about its tables, so this checkpoint has no row counts: "+err.Error())
+	if unasked := errors.Join(settled, observed); unasked != nil {
+		s.warnings = append(s.warnings, "the server could not be asked about its tables, so this checkpoint has no row counts: "+unasked.Error())
 	}
-	if err := s.scanData(ctx, true); err != nil {
-		return err
-	}
-	return s.scanSource(ctx)
+	return err
 }
 
 // cold is the pass at rest; what it finds is the capture.
@@ -134,7 +179,7 @@ func (s *saver) scanDatabaseTree(ctx context.Context, t DatabaseTree) error {
 	if err != nil {
 		return fmt.Errorf("capture %s: %w", t.Name, err)
 	}
-	s.read += tree.Stats.ReadBytes
+	s.read.Add(tree.Stats.ReadBytes)
 	saved := &savedTree{name: t.Name, dir: t.Dir, tree: tree}
 	for name := range t.Rules.Zero {
 		saved.inexact = append(saved.inexact, name)
@@ -144,7 +189,13 @@ func (s *saver) scanDatabaseTree(ctx context.Context, t DatabaseTree) error {
 	return nil
 }
 
-func (s *saver) scanSource(ctx context.Context) error {
+func (s *saver) scanSource(ctx context.Context) (err error) {
+	if !s.asked {
+		if s.ignored, err = s.w.ignored(ctx, s.selection); err != nil {
+			return err
+		}
+		s.asked = true
+	}
 	rules, err := s.w.sourceRules(s.selection, s.ignored, s.extra)
 	if err != nil {
 		return err
@@ -157,7 +208,7 @@ func (s *saver) scanSource(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("capture source files: %w", err)
 	}
-	s.read += tree.Stats.ReadBytes
+	s.read.Add(tree.Stats.ReadBytes)
 	s.source = tree
 	return nil
 }
@@ -174,6 +225,30 @@ func (s *saver) commit(ctx context.Context) error {
 		s.committed = s.writer
 	}
 	return err
+}
+
+// conclude is commit, and meanwhile git is asked for HEAD and, with observe,
+// the server for its counters: sessions hand in their counts when they end, so
+// only behind a restart they are those of the moment of the stop.
+func (s *saver) conclude(ctx context.Context, observe bool) error {
+	g, all := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.commit(all) })
+	if s.head == nil {
+		g.Go(func() error {
+			commit, branch, err := s.w.host.Git.Head(all, s.w.repo)
+			s.head = &gitHead{commit, branch}
+			return err
+		})
+	}
+	if observe {
+		g.Go(func() error {
+			if seen, err := s.w.db.Observe(all); err == nil {
+				s.seen = seen
+			}
+			return nil
+		})
+	}
+	return g.Wait()
 }
 
 // sourceState is the source half of the pair.
@@ -193,20 +268,23 @@ func (s *saver) trees() []storage.TreeState {
 	return list
 }
 
-// pair makes the pair object of what the cold pass found.
-func (s *saver) pair(ctx context.Context, j *journal, reason, note string) (*storage.Pair, error) {
-	head, branch, err := s.w.host.Git.Head(ctx, s.w.repo)
-	if err != nil {
-		return nil, err
-	}
+// pair makes the pair object of what the last pass found.
+func (s *saver) pair(ctx context.Context, j *journal, reason, note string) *storage.Pair {
 	p := &storage.Pair{ID: j.Pair, Project: s.w.rec.Project, Worktree: s.w.rec.ID, Name: j.PairName, Kind: j.PairKind,
 		Created: s.w.host.Clock.Now(), Actor: s.w.host.Actor, Reason: reason, Note: note,
-		Parents: []storage.PairID{j.Before.Pair}, Head: head, GitBranch: branch,
+		Parents: []storage.PairID{j.Before.Pair}, Head: s.head.commit, GitBranch: s.head.branch,
 		Source:     s.sourceState(),
 		AddedBytes: s.writer.AddedBytes(), LogicalBytes: s.source.Stats.Bytes}
+	if s.carried != nil {
+		p.Databases = []storage.DatabaseState{*s.carried}
+		for _, t := range s.carried.Trees {
+			p.LogicalBytes += t.Bytes
+		}
+		return p
+	}
 	trees := s.trees()
 	if len(trees) == 0 {
-		return p, nil // --discard-current: only the files could be saved
+		return p // --discard-current: only the files could be saved
 	}
 	if s.seen.Counters == nil {
 		s.seen = s.w.inheritedObservation(ctx, trees)
@@ -216,7 +294,7 @@ func (s *saver) pair(ctx context.Context, j *journal, reason, note string) (*sto
 	for _, t := range trees {
 		p.LogicalBytes += t.Bytes
 	}
-	return p, nil
+	return p
 }
 
 // slotRecord says that the slot holds exactly what was captured. It is true

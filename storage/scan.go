@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"forklift/storage/clock"
 	"forklift/storage/durable"
 	"forklift/storage/failpoint"
 	"forklift/storage/internal/fskind"
@@ -47,6 +49,7 @@ func (w *Writer) Scan(ctx context.Context, root vfs.Root, rules Rules, prior *Me
 		parts: make(chan part),
 		tree:  &Tree{},
 		jobs:  map[*fileJob]struct{}{},
+		since: clock.System{}.Now(),
 		next:  &Memory{store: w.s.id, generation: w.s.generation.Load(), writer: w},
 	}
 	s.plain = readingRules(&rules, nil)
@@ -84,6 +87,7 @@ type scanner struct {
 	prior *Memory
 	plain uint64 // readingRules of files without zeroed stretches
 	trust bool   // the times of files can be trusted later
+	since time.Time
 	ctx   context.Context
 	items chan *item
 	parts chan part

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
+	"forklift/storage/clock"
 	"forklift/storage/vfs"
 )
 
@@ -248,10 +250,32 @@ func (s *scanner) visitFile(d *openDir, name string, info vfs.Info) error {
 	if it.known != nil {
 		return s.emit(it)
 	}
+	s.letSettle(info)
 	it.job = s.newJob(d, name, info, zero, rules)
 	// The collector must know of the item before a worker can be waited for.
 	if err := s.emit(it); err != nil {
 		return err
 	}
 	return s.send(it.job)
+}
+
+// settleBytes is the size from which a file is worth a wait of racyWindow.
+const settleBytes = 1 << 20
+
+// letSettle waits before a large file of a moving tree is read that was written
+// to just before the scan began, as a CHECKPOINT does: read too early, its
+// times would tell nothing, and it were read a second time while the
+// database is away. Nobody waits longer than until what was written before the
+// scan has settled.
+func (s *scanner) letSettle(info vfs.Info) {
+	now := clock.System{}.Now()
+	if !s.rules.Moving || !s.trust || info.Size < settleBytes || statOf(info).settled(now) {
+		return
+	}
+	timer := time.NewTimer(s.since.Add(racyWindow + time.Millisecond).Sub(now))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ctx.Done():
+	}
 }

@@ -14,7 +14,11 @@ import (
 func renderCapture(p *printer, r *commands.CaptureResult) {
 	p.line("Captured %s", p.name(r.Name))
 	p.row("source", "%s, %s", plural(r.Files, "file", "files"), formatBytes(r.SourceBytes))
-	p.row("database", "%s", formatBytes(r.DataBytes))
+	if r.Unchanged {
+		p.row("database", "%s, nothing had changed: it was not stopped", formatBytes(r.DataBytes))
+	} else {
+		p.row("database", "%s", formatBytes(r.DataBytes))
+	}
 	p.row("stored", "%s more, %s read", formatBytes(r.AddedBytes), formatBytes(r.ReadBytes))
 	p.row("time", "%s", wallText(r.WallMs, r.AwayMs))
 	if r.Sessions > 0 {

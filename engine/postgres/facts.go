@@ -40,6 +40,10 @@ type facts struct {
 	Timeline       uint32 `json:"timeline"`
 	NextXID        uint64 `json:"next_xid"`
 
+	// Still lets a server that was started on this tell that nothing has
+	// happened since; absent where it could not.
+	Still *still `json:"still,omitempty"`
+
 	// Observed is what only a running server tells; absent when none was
 	// asked since the files became what they are.
 	Observed *observed `json:"observed,omitempty"`
@@ -204,7 +208,7 @@ func (c *cluster) Facts(_ context.Context, slot engine.Slot) (json.RawMessage, e
 		NameBytes: control.NameBytes, IndexKeys: control.IndexKeys,
 		SystemID: fmt.Sprint(control.SystemID), Checksums: control.Checksums != 0, State: control.State.String(),
 		CheckpointLSN: wal.LSN(control.Checkpoint).String(), Timeline: control.Timeline, NextXID: control.NextXID,
-		Observed: c.recallObserved(slot, control),
+		Observed: c.recallObserved(slot, control), Still: c.stillFacts(slot, major, control),
 	}
 	if owner, err := c.readOwner(); err == nil && owner != nil && owner.Slot == slot {
 		f.Version = owner.Version
