@@ -20,6 +20,9 @@ import (
 // deadline is how long one run of the command may take.
 const deadline = 5 * time.Minute
 
+// patience is how long a process may take to go.
+const patience = 10 * time.Second
+
 // shared is what all tests use.
 var shared struct {
 	pg      string // directory of PostgreSQL's programs

@@ -2,11 +2,12 @@ package supaworld
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"os/user"
 	"strings"
 	"testing"
@@ -96,18 +97,23 @@ func (h *Hub) With(bin string) *Hub {
 // Close stops the server of the archives.
 func (h *Hub) Close() error { return h.server.Close() }
 
-// postgresAccount is whom root runs the database as: the CLI does not choose.
-// "" for everybody else.
+// postgresAccount is whom root runs the database as: the CLI does not choose,
+// and takes only an account that has a group of its own. Where there is none,
+// one is made. "" for everybody else than root.
 func postgresAccount() (string, error) {
 	if os.Geteuid() != 0 {
 		return "", nil
 	}
-	for _, name := range []string{"postgres", "nobody"} {
-		if u, err := user.Lookup(name); err == nil && u.Uid != "0" {
+	const own = "supabase-postgres"
+	for _, name := range []string{own, "postgres"} {
+		if u, err := user.Lookup(name); err == nil && u.Uid != "0" && u.Gid != "0" {
 			return name, nil
 		}
 	}
-	return "", errors.New("there is no unprivileged account for the database: neither postgres nor nobody")
+	if out, err := exec.Command("useradd", "--system", "--user-group", own).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("make the account %s for the database: %w\n%s", own, err, out)
+	}
+	return own, nil
 }
 
 // NewWorld makes a home and a repository with one commit of files, in which
