@@ -24,6 +24,9 @@ type child struct {
 	argv    []string
 	dir     string
 	environ []string
+	// database adds the variables that lead to the worktree's database, as
+	// they are once its server runs.
+	database bool
 }
 
 // run registers the command, starts it with the front's standard streams and
@@ -46,6 +49,13 @@ func (c child) run(ctx context.Context, env Env, w Worktree) (result RunResult, 
 			result.Warnings = append(result.Warnings, "after the command: "+leaveErr.Error())
 		}
 	}()
+	if c.database {
+		vars, err := w.Env(ctx)
+		if err != nil {
+			return result, err
+		}
+		c.environ = withVars(c.environ, vars)
+	}
 	return c.exec(ctx, env, path, hold.File(), hold.Started)
 }
 

@@ -11,7 +11,7 @@ import (
 type Observed interface {
 	TrackedStatus(ctx context.Context, t *engine.Tracker, touched []string) (*engine.StatusResult, error)
 	QuickStatus(ctx context.Context) (*engine.StatusResult, error)
-	Places(ctx context.Context) (*engine.Places, error)
+	Places(ctx context.Context, walk bool) (*engine.Places, error)
 	LastMove(ctx context.Context, known string) (*engine.Move, error)
 	FileAt(ctx context.Context, ref, p string) ([]byte, error)
 	Holding(ctx context.Context, p string, limit int) ([]engine.HeldFile, error)

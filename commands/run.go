@@ -97,11 +97,7 @@ func Run(ctx context.Context, env Env, req RunRequest) (RunResult, error) {
 		if err != nil {
 			return RunResult{}, err
 		}
-		vars, err := w.Env(ctx)
-		if err != nil {
-			return RunResult{}, err
-		}
-		c := child{argv: argv, dir: w.Info().Path, environ: withVars(env.Environ, vars)}
+		c := child{argv: argv, dir: w.Info().Path, environ: env.Environ, database: true}
 		return c.run(ctx, env, w)
 	})
 }

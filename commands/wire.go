@@ -10,6 +10,7 @@ import (
 	"forklift/engine/postgres"
 	"forklift/storage/clock"
 	"forklift/storage/vfs"
+	"forklift/supabase"
 )
 
 // newDatabases is the major version that new databases use if it is there.
@@ -38,16 +39,22 @@ func Wire(env Env, actor string) (Env, error) {
 	env.Postgres = localPostgres{pg}
 	env.Engine = NewEngine(engine.Host{
 		FS: disk, Clock: env.Clock, Actor: actor, Caller: env.Caller, StoreDir: places.Store, StateDir: places.State,
-		Kinds:       map[string]engine.OpenDatabase{"postgres": postgres.Opener(pg)},
+		Kinds: map[string]engine.OpenDatabase{
+			"postgres": postgres.Opener(pg),
+			"supabase": supabase.Opener(supabase.Deps{FS: disk, Clock: env.Clock, Environ: env.Environ}),
+		},
 		DefaultKind: "postgres",
-		Git:         gitdir.New(),
-		RunHook:     hookRunner{env.Environ, env.Stderr}.run,
+		Detect: func(ctx context.Context, worktree string) (*config.Detected, error) {
+			return supabase.Detect(ctx, disk, worktree)
+		},
+		Git:     gitdir.New(),
+		RunHook: hookRunner{env.Environ, env.Stderr}.run,
 	})
 	return env, nil
 }
 
 // Kinds describes the database kinds that Wire gives to the engine.
-func Kinds() []config.Kind { return []config.Kind{postgres.Describe()} }
+func Kinds() []config.Kind { return []config.Kind{postgres.Describe(), supabase.Describe()} }
 
 // localPostgres is the PostgreSQL of this machine.
 type localPostgres struct {

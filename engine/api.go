@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"forklift/engine/config"
 	"forklift/engine/gitdir"
 	"forklift/storage"
 	"forklift/storage/clock"
@@ -27,6 +28,9 @@ type Host struct {
 	Kinds map[string]OpenDatabase
 	// DefaultKind is the kind of a worktree whose file names none.
 	DefaultKind string
+	// Detect tells which kind of database the files of a worktree ask for,
+	// for a new .forklift.json; nil leaves it to DefaultKind.
+	Detect func(ctx context.Context, worktree string) (*config.Detected, error)
 	// Git reads repositories.
 	Git Git
 	// RunHook runs the hooks of .forklift.json; nil cannot.
@@ -356,6 +360,8 @@ type Git interface {
 	// Excludes gives the lines of git's ignore files outside the worktree
 	// (the user's and the repository's own), the ones that count least first.
 	Excludes(ctx context.Context, r Repo) ([]string, error)
+	// ExcludesFile is the path of the user's ignore file, which need not be there.
+	ExcludesFile(ctx context.Context, r Repo) (string, error)
 	WorktreeGit
 }
 

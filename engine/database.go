@@ -140,6 +140,12 @@ type Branch struct {
 	// Installation is forklift.toml's choice of the server's programs; ""
 	// leaves it to the kind.
 	Installation string
+	// Worktree is the top directory of the git worktree that the branch is
+	// opened for; "" where that is gone or does not matter.
+	Worktree string
+	// Options is the object of .forklift.json that has the kind's name; nil
+	// without one.
+	Options json.RawMessage
 	// SecretFile is where the kind keeps the one password of the whole
 	// store, 0600; "" for a branch that has none.
 	SecretFile string

@@ -245,6 +245,80 @@ func TestServerThatCannotBeAsked(t *testing.T) {
 	}
 }
 
+// TestServerThatDoesNotStartAgain has a server that stops and does not start
+// any more (ALTER SYSTEM named a library that is not there): the capture that
+// stopped it is over, not interrupted, and a restore goes back to a state
+// whose server starts. The same after a kill.
+func TestServerThatDoesNotStartAgain(t *testing.T) {
+	ctx := context.Background()
+	for _, killed := range []bool{false, true} {
+		w := newWorld(t)
+		wt := history(w)
+		edited := w.state(wt)
+		w.broken = true
+		var err error
+		if killed {
+			w.fs.CutAt(40)
+			if restoreOne(wt) == nil {
+				t.Fatal("the cut was not noticed")
+			}
+			w = w.afterPowerCut(vfs.CrashOptions{KeepUnsynced: 1})
+			w.broken, wt = true, w.open()
+			_, err = wt.Recover(ctx, RecoverOptions{})
+		} else {
+			_, err = wt.Capture(ctx, CaptureOptions{Name: "two"})
+		}
+		wantKind(t, err, fault.Failed)
+		if !strings.Contains(fault.HintOf(err), "db start") || strings.Count(err.Error(), "does not start") != 1 {
+			t.Fatalf("error %q with hint %q, want the server's once, and what to do", err, fault.HintOf(err))
+		}
+		if st, err := wt.Status(ctx); err != nil || st.Interrupted != nil || st.Server.State != AtRest.String() {
+			t.Fatalf("status says %+v, %+v, %v, want a stopped server and nothing interrupted", st.Interrupted, st.Server, err)
+		}
+		if got := w.state(wt); got != edited {
+			t.Fatalf("the state is\n%s\nwant\n%s", got, edited)
+		}
+		must(t, restoreOne(wt))
+		w.broken = false
+		_, err = wt.StartDatabase(ctx, true)
+		must(t, err)
+	}
+}
+
+// TestUnderWayIsNotInterrupted asks while another process restores: its journal
+// is there, and nothing was interrupted.
+func TestUnderWayIsNotInterrupted(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	must(t, restoreOne(wt))
+	before, err := wt.readSelection()
+	must(t, err)
+	unlock, err := wt.lockOperation(ctx, verbRestore, 0)
+	must(t, err)
+	must(t, wt.writeJournal(wt.newJournal(verbRestore, before)))
+	interrupted := func() string {
+		rows, err := WorktreeList(ctx, w.host(), testRepo, WorktreeListOptions{})
+		must(t, err)
+		x := Examine(ctx, w.host(), testRepo)
+		if x.Interrupted != rows[0].Interrupted {
+			t.Fatalf("one says %q is interrupted, the other %q", x.Interrupted, rows[0].Interrupted)
+		}
+		return x.Interrupted
+	}
+	_, err = wt.Undo(ctx, WaitOptions{})
+	wantKind(t, err, fault.Busy)
+	if got := interrupted(); got != "" {
+		t.Fatalf("an interrupted %s, want none", got)
+	}
+	unlock()
+	_, err = wt.Undo(ctx, WaitOptions{})
+	wantKind(t, err, fault.Interrupted)
+	if got := interrupted(); got != verbRestore {
+		t.Fatalf("interrupted %q, want the restore", got)
+	}
+}
+
 func TestWhileAJournalIsPresentOthersAreRefused(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)

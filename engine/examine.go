@@ -177,7 +177,7 @@ func (p *project) examineWorktree(ctx context.Context, x *Examination, id string
 	} else {
 		x.Server = *server
 	}
-	if j, err := w.readJournal(); err != nil {
+	if j, err := w.leftJournal(); err != nil {
 		return err
 	} else if j != nil {
 		x.Interrupted = j.Verb
@@ -264,7 +264,7 @@ func (p *project) examineRecords(ctx context.Context, x *Examination) error {
 			x.Orphans = append(x.Orphans, rec.Name)
 		}
 		w := &Worktree{project: p, rec: rec, dir: p.recordDir(rec.ID)}
-		if j, err := w.readJournal(); err != nil {
+		if j, err := w.leftJournal(); err != nil {
 			return err
 		} else if j != nil && rec.ID != x.Worktree.ID {
 			x.Others = append(x.Others, rec.Name+": "+j.Verb)

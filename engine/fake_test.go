@@ -200,6 +200,7 @@ func (fakeGit) Head(context.Context, Repo) (string, string, error)          { re
 func (fakeGit) Tracked(context.Context, Repo) ([]string, error)             { return []string{"src"}, nil }
 func (fakeGit) Ignored(context.Context, Repo, []string) ([]string, error)   { return nil, nil }
 func (fakeGit) TrackedIn(context.Context, Repo, []string) ([]string, error) { return nil, nil }
+func (fakeGit) ExcludesFile(context.Context, Repo) (string, error)          { return "", nil }
 func (fakeGit) Excludes(context.Context, Repo) ([]string, error)            { return nil, nil }
 
 func (g fakeGit) GitDirs(_ context.Context, r Repo) ([]string, error) {

@@ -9,6 +9,7 @@ import (
 	"forklift/storage"
 	"forklift/storage/fault"
 	"forklift/storage/record"
+	"forklift/storage/vfs"
 )
 
 // phase is how far an operation has come. It is kept for people; recovery
@@ -90,11 +91,41 @@ func (w *Worktree) writeJournal(j *journal) error {
 // clearJournal ends an operation: after it nothing is left to recover.
 func (w *Worktree) clearJournal() error { return w.removeRecord(journalFile) }
 
-// refuseInterrupted fails while a journal is present.
+// leftJournal is the journal of an operation that was interrupted, for those
+// who hold no lock; nil when there is none, or when its operation is under way.
+func (w *Worktree) leftJournal() (*journal, error) {
+	lock, err := w.fs.Lock(w.file(operationLock), false)
+	if errors.Is(err, vfs.ErrLocked) {
+		return nil, nil
+	}
+	if err == nil {
+		defer func() { _ = lock.Unlock() }()
+	}
+	return w.readJournal() // also where nothing can be locked: there nothing is under way
+}
+
+// refuseInterrupted fails while a journal is present. The caller holds
+// operation.lock: without it the journal may be that of an operation under way.
 func (w *Worktree) refuseInterrupted(op string) error {
 	j, err := w.readJournal()
-	if err != nil || j == nil {
+	if err != nil {
 		return err
+	}
+	return w.refuseJournal(op, j)
+}
+
+// refuseLeft is refuseInterrupted for those who hold no lock.
+func (w *Worktree) refuseLeft(op string) error {
+	j, err := w.leftJournal()
+	if err != nil {
+		return err
+	}
+	return w.refuseJournal(op, j)
+}
+
+func (w *Worktree) refuseJournal(op string, j *journal) error {
+	if j == nil {
+		return nil
 	}
 	return &fault.Error{Op: op, Path: w.rec.Path, Kind: fault.Interrupted,
 		Err:  errors.New("a " + j.Verb + " of this worktree was interrupted"),

@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"forklift/engine/config"
+	"forklift/engine/trust"
 	"forklift/engine/worktree"
 )
 
@@ -14,15 +15,23 @@ type Places struct {
 	GitDir  string   // of this worktree: holds the link that setup makes and teardown removes
 	Records string   // the directory of the worktree's records
 	Holders string   // the directory of the managed commands' files
+	Trust   string   // the directory of the user's approvals, which may not be there yet
 	Dirs    []string // relative to Root: every directory where a selected path can come, go or change
 	Rules   []string // absolute, or relative to Root: what can change Dirs when it comes, goes or changes
 }
 
-// Places tells what to watch. With a .forklift.json that cannot be read only
-// the top is among Dirs. Nothing is changed.
-func (w *Worktree) Places(ctx context.Context) (*Places, error) {
-	p := &Places{Root: w.rec.Path, GitDir: w.repo.GitDir, Records: w.dir, Holders: path.Join(w.dir, holdersDir),
+// Places tells what to watch. With a .forklift.json that cannot be read, and
+// without walk, only the top is among Dirs: of the others the scans of a Tracker
+// tell. Nothing is changed.
+func (w *Worktree) Places(ctx context.Context, walk bool) (*Places, error) {
+	p := &Places{Root: w.rec.Path, GitDir: w.repo.GitDir, Records: w.dir, Holders: path.Join(w.dir, holdersDir), Trust: trust.Directory(w.host.StateDir),
 		Dirs: []string{"."}, Rules: []string{config.Name, ".gitignore", path.Join(w.repo.CommonDir, "info/exclude")}}
+	if own, err := w.host.Git.ExcludesFile(ctx, w.repo); err == nil && own != "" {
+		p.Rules = append(p.Rules, own)
+	}
+	if !walk {
+		return p, nil
+	}
 	cfg, err := w.Config(ctx)
 	if err != nil {
 		return p, nil // Status names it

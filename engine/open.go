@@ -116,6 +116,7 @@ func (p *project) open(ctx context.Context, id string) (*Worktree, error) {
 	}
 	w := &Worktree{project: p, rec: rec, dir: p.recordDir(id)}
 	w.branch = p.branchAt(rec.Branch, w.dir)
+	w.branch.Worktree = rec.Path
 	// A broken configuration must not keep a user from recovering: only
 	// the verbs that need it fail on it.
 	cfg, err := w.Config(ctx)

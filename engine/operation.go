@@ -35,10 +35,12 @@ type operation struct {
 	switched bool     // past the point of no return
 	running  bool     // the server runs on the selected slot
 	sessions int      // sessions of clients that a stop cuts off
-	began    time.Time
-	awayFrom time.Time
-	away     time.Duration
-	warnings []string
+	// unstarted is why the server does not run again although it did.
+	unstarted error
+	began     time.Time
+	awayFrom  time.Time
+	away      time.Duration
+	warnings  []string
 }
 
 // begin takes the locks of an operation that changes the worktree, runs the
@@ -260,6 +262,9 @@ func (op *operation) abort(ctx context.Context, cause error) error {
 	}
 	if !op.switched {
 		err := op.back(ctx, outcomeFailed, cause)
+		if !op.journald && op.unstarted != nil {
+			return op.notStarted("nothing was changed", cause)
+		}
 		if err == nil {
 			return cause
 		}
@@ -271,7 +276,10 @@ func (op *operation) abort(ctx context.Context, cause error) error {
 
 // back undoes an operation that has not reached its switch: the pair it made
 // is deleted unless it was named, the staged files go, the server runs again
-// if it did. It is idempotent; recover uses it too.
+// if it did. It is idempotent; recover uses it too. A server that does not
+// start (a setting of its own may keep it from that) leaves nothing to recover,
+// and a journal would keep the user from the restore that mends it: then the
+// operation ends all the same, and the error is that of the start.
 func (op *operation) back(ctx context.Context, outcome string, cause error) error {
 	if !op.logged {
 		return nil
@@ -280,11 +288,24 @@ func (op *operation) back(ctx context.Context, outcome string, cause error) erro
 		if err := op.discard(ctx); err != nil {
 			return err
 		}
-		if err := op.ensureServer(ctx, op.j.Before.Slot); err != nil {
-			return err
-		}
+		_ = op.ensureServer(ctx, op.j.Before.Slot)
 	}
-	return op.end(logRow{Outcome: outcome, Before: op.j.Before.Pair, After: op.j.Before.Pair}, cause)
+	if err := op.end(logRow{Outcome: outcome, Before: op.j.Before.Pair, After: op.j.Before.Pair}, cause); err != nil {
+		return err
+	}
+	return op.unstarted
+}
+
+// notStarted reports an operation that has ended, in the way that how says,
+// and whose server does not start again. cause is why it was taken back, nil
+// if that was not an error.
+func (op *operation) notStarted(how string, cause error) error {
+	err := fmt.Errorf("%s, but the database did not start again: %w", how, op.unstarted)
+	if cause != nil && fault.KindOf(cause) != fault.Canceled && cause.Error() != op.unstarted.Error() {
+		err = fmt.Errorf("%w; %w", cause, err)
+	}
+	return &fault.Error{Op: op.j.Verb, Path: op.w.rec.Path, Err: err, Items: fault.ItemsOf(op.unstarted),
+		Hint: "`forklift db start` tries again, `forklift restore NAME` goes back to a checkpoint."}
 }
 
 // end appends the outcome and clears the journal: the operation is over.
@@ -348,16 +369,18 @@ func (op *operation) named(ctx context.Context) (bool, error) {
 }
 
 // ensureServer starts the server on slot if it ran when the operation began.
+// Its error is kept as the operation's unstarted, too.
 func (op *operation) ensureServer(ctx context.Context, slot Slot) error {
 	if !op.j.ServerRan {
 		return nil
 	}
 	st, err := op.w.db.State(ctx, slot)
-	if err != nil {
-		return err
+	if err == nil {
+		op.running = st.State == Running
+		err = op.restart(ctx, slot)
 	}
-	op.running = st.State == Running
-	return op.restart(ctx, slot)
+	op.unstarted = err
+	return err
 }
 
 // done ends an operation that has happened.

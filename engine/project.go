@@ -97,6 +97,7 @@ func (p *project) database(ctx context.Context, kind string, b Branch, cfg *conf
 	if cfg == nil {
 		return open(ctx, b, nil)
 	}
+	b.Options = cfg.Options(kind)
 	return open(ctx, b, cfg.Database.Settings)
 }
 

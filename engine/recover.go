@@ -86,6 +86,12 @@ func (op *operation) recover(ctx context.Context, opt RecoverOptions) (*RecoverR
 	if fault.KindOf(err) == fault.Interrupted {
 		return nil, err
 	}
+	if err != nil && !op.journald { // it is over: there is nothing to recover any more
+		if op.unstarted != nil {
+			err = op.notStarted("recovered", nil)
+		}
+		return nil, err
+	}
 	if err != nil {
 		return nil, &fault.Error{Op: "recover", Path: w.rec.Path, Kind: fault.Interrupted, Err: err,
 			Hint: "Remove the cause and run `forklift recover` again; nothing is lost."}
@@ -101,6 +107,7 @@ func (op *operation) tidy(ctx context.Context, current selection) error {
 	if err := op.w.clearJournal(); err != nil {
 		return err
 	}
+	op.journald = false
 	left, err := op.w.sweepStaging(ctx)
 	if err != nil {
 		return err

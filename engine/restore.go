@@ -34,7 +34,7 @@ func (w *Worktree) Restore(ctx context.Context, opt RestoreOptions) (*RestoreRes
 
 // Undo takes the last restore, undo or redo back, saving the present state first.
 func (w *Worktree) Undo(ctx context.Context, opt WaitOptions) (*RestoreResult, error) {
-	if err := w.refuseInterrupted(verbUndo); err != nil {
+	if err := w.refuseLeft(verbUndo); err != nil {
 		return nil, err
 	}
 	last, err := w.lastMove()
@@ -50,7 +50,7 @@ func (w *Worktree) Undo(ctx context.Context, opt WaitOptions) (*RestoreResult, e
 
 // Redo takes the last undo back. It fails when something was restored since.
 func (w *Worktree) Redo(ctx context.Context, opt WaitOptions) (*RestoreResult, error) {
-	if err := w.refuseInterrupted(verbRedo); err != nil {
+	if err := w.refuseLeft(verbRedo); err != nil {
 		return nil, err
 	}
 	last, err := w.lastMove()

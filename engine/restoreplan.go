@@ -210,7 +210,7 @@ func (w *Worktree) inTheWay(ctx context.Context, p *RestorePlan) error {
 	default:
 		return err
 	}
-	if err := w.refuseInterrupted("restore"); err != nil {
+	if err := w.refuseLeft("restore"); err != nil {
 		p.InTheWay = append(p.InTheWay, problem(err))
 	}
 	holders, err := w.holders()

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"forklift/engine/config"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -16,7 +17,8 @@ import (
 
 const (
 	// scratchPrefix begins the id of a branch that lives only while a seed
-	// or a template is made.
+	// or a template is made. The kind and a dash follow, unless it is the
+	// default one.
 	scratchPrefix = "scratch-"
 	// scratchLock is held by who uses a scratch branch: it may be removed by
 	// one who can take it.
@@ -29,14 +31,16 @@ type scratch struct {
 	branch Branch
 	db     Database
 	kind   string
+	cfg    *config.File // what it is made for; nil for no worktree's
 	lock   vfs.Lock
 }
 
 // newScratch makes an empty branch.
-func (p *project) newScratch(ctx context.Context, kind string) (*scratch, error) {
-	id := scratchPrefix + string(storage.NewPairID(p.host.Clock.Now()))
+func (p *project) newScratch(ctx context.Context, kind string, cfg *config.File) (*scratch, error) {
+	id := p.scratchID(kind)
 	dir := path.Join(p.store.Dir(), branchesDir, id)
-	s := &scratch{p: p, kind: kind, branch: p.branchAt(id, dir)}
+	s := &scratch{p: p, kind: kind, cfg: cfg, branch: p.branchAt(id, dir)}
+	s.branch.Worktree = p.repo.Worktree
 	if err := durable.MkdirAll(p.fs, dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -49,10 +53,53 @@ func (p *project) newScratch(ctx context.Context, kind string) (*scratch, error)
 			return nil, errors.Join(err, s.remove(ctx))
 		}
 	}
-	if s.db, err = p.database(ctx, kind, s.branch, nil); err != nil {
+	if s.db, err = p.database(ctx, kind, s.branch, cfg); err != nil {
 		return nil, errors.Join(err, s.remove(ctx))
 	}
 	return s, nil
+}
+
+// scratchID is the id of a new scratch branch: it tells the kind, so that
+// whoever finds it left behind knows how to stop its server.
+func (p *project) scratchID(kind string) string {
+	id := string(storage.NewPairID(p.host.Clock.Now()))
+	if kind == p.host.DefaultKind {
+		return scratchPrefix + id
+	}
+	return scratchPrefix + kind + "-" + id
+}
+
+// scratchKind is the kind that a scratch branch's id tells.
+func (p *project) scratchKind(id string) string {
+	if kind, _, ok := strings.Cut(strings.TrimPrefix(id, scratchPrefix), "-"); ok {
+		return kind
+	}
+	return p.host.DefaultKind
+}
+
+// kindHere is the kind of database that the worktree's .forklift.json names,
+// with the file; without a worktree or a file it is the default one.
+func (p *project) kindHere() (string, *config.File, error) {
+	if p.repo.Worktree == "" {
+		return p.host.DefaultKind, nil, nil
+	}
+	cfg, err := config.Load(p.fs, path.Join(p.repo.Worktree, config.Name))
+	if fault.KindOf(err) == fault.NotFound {
+		return p.host.DefaultKind, nil, nil
+	}
+	if err != nil || cfg.Database.Kind == "" {
+		return p.host.DefaultKind, cfg, err
+	}
+	return cfg.Database.Kind, cfg, nil
+}
+
+// configFor is the worktree's .forklift.json if its database is of a kind, else nil.
+func (p *project) configFor(kind string) (*config.File, error) {
+	here, cfg, err := p.kindHere()
+	if err != nil || here != kind {
+		return nil, err
+	}
+	return cfg, nil
 }
 
 // remove stops the scratch server and removes its files.
@@ -84,7 +131,7 @@ func (p *project) sweepScratch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = p.removeBranch(ctx, p.host.DefaultKind, p.branchAt(e.Name, path.Join(dir, e.Name)))
+		err = p.removeBranch(ctx, p.scratchKind(e.Name), p.branchAt(e.Name, path.Join(dir, e.Name)))
 		if err := errors.Join(err, lock.Unlock()); err != nil {
 			return err
 		}
@@ -145,8 +192,8 @@ func scanTree(ctx context.Context, fsys vfs.FS, writer *storage.Writer, t Databa
 
 // template gives the pair of the empty database of a kind, which it makes
 // when this version and these options are new to the store.
-func (p *project) template(ctx context.Context, kind string) (*storage.Pair, error) {
-	s, err := p.newScratch(ctx, kind)
+func (p *project) template(ctx context.Context, kind string, cfg *config.File) (*storage.Pair, error) {
+	s, err := p.newScratch(ctx, kind, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -52,11 +52,15 @@ func SeedCreate(ctx context.Context, host Host, dir string, opt SeedOptions) (*S
 	if err := p.sweepScratch(ctx); err != nil {
 		return nil, err
 	}
-	kind := opt.Kind
-	if kind == "" {
-		kind = host.DefaultKind
+	kind, cfg, err := p.kindHere()
+	if err == nil && opt.Kind != "" && opt.Kind != kind {
+		kind = opt.Kind
+		cfg, err = p.configFor(kind)
 	}
-	s, err := p.newScratch(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.newScratch(ctx, kind, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +152,7 @@ func (s *scratch) startEmpty(ctx context.Context) error {
 
 // fillEmpty fills the scratch branch from the template.
 func (s *scratch) fillEmpty(ctx context.Context) error {
-	empty, err := s.p.template(ctx, s.kind)
+	empty, err := s.p.template(ctx, s.kind, s.cfg)
 	if err != nil {
 		return err
 	}

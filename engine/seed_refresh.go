@@ -41,7 +41,11 @@ func SeedRefresh(ctx context.Context, host Host, dir, name string, work func(con
 	if err := p.sweepScratch(ctx); err != nil {
 		return nil, err
 	}
-	s, err := p.newScratch(ctx, old.Databases[0].Kind)
+	cfg, err := p.configFor(old.Databases[0].Kind)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.newScratch(ctx, old.Databases[0].Kind, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -102,12 +106,12 @@ func (p *project) connectionEnv() (name, top string, err error) {
 	if p.repo.Worktree == "" {
 		return config.DefaultConnectionEnv, "", nil
 	}
-	cfg, err := config.Load(p.fs, path.Join(p.repo.Worktree, config.Name))
-	if fault.KindOf(err) == fault.NotFound {
-		return config.DefaultConnectionEnv, p.repo.Worktree, nil
-	}
+	_, cfg, err := p.kindHere()
 	if err != nil {
 		return "", "", err
+	}
+	if cfg == nil {
+		return config.DefaultConnectionEnv, p.repo.Worktree, nil
 	}
 	return cfg.ConnectionEnv, p.repo.Worktree, nil
 }

@@ -124,7 +124,13 @@ func (s *settingUp) configure(ctx context.Context) (*config.File, error) {
 		source = config.Guess(source)
 	}
 	if text == nil {
-		text = config.Default(source)
+		var found *config.Detected
+		if s.host.Detect != nil {
+			if found, err = s.host.Detect(ctx, s.repo.Worktree); err != nil {
+				return nil, err
+			}
+		}
+		text = config.Default(source, found)
 	}
 	if cfg, err = config.Parse(name, text); err != nil {
 		return nil, err
@@ -214,6 +220,7 @@ func (s *settingUp) create(ctx context.Context, cfg *config.File) error {
 	}
 	w := &Worktree{project: s.project, rec: s.rec, dir: s.recordDir(s.rec.ID)}
 	w.branch = s.branchAt(s.rec.Branch, w.dir)
+	w.branch.Worktree = s.repo.Worktree
 	if err := durable.MkdirAll(s.fs, path.Join(w.dir, holdersDir), 0o700); err != nil {
 		return err
 	}
@@ -274,7 +281,7 @@ func (s *settingUp) choose(ctx context.Context, cfg *config.File) error {
 	case s.birth != nil && s.birth.from != nil && len(s.birth.from.Databases) > 0:
 		s.seed, s.rec.Seed, s.result.Seed = s.birth.from, "", ""
 	case seed == "":
-		s.seed, err = s.template(ctx, kind)
+		s.seed, err = s.template(ctx, kind, cfg)
 	default:
 		s.seed, err = s.findSeed(ctx, seed)
 	}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"time"
 
 	"forklift/engine/config"
 	"forklift/engine/worktree"
 	"forklift/storage"
+	"forklift/storage/vfs"
 )
 
 const (
@@ -23,16 +25,42 @@ const (
 // observer that is told which files are touched. It holds nothing that a scan
 // would not find. The zero value is ready; it is safe for concurrent use.
 type Tracker struct {
-	mu      sync.Mutex
-	key     string // what the changes are against; "" when nothing is known
-	changes []worktree.Change
-	ignored []string
+	// Follow, if it is set before the first status, is told by a scan of every
+	// directory that counts before it is read, and of every repository that is
+	// left out: relative paths. Whoever watches them from then on misses nothing.
+	Follow func(path string, repository bool)
+
+	mu       sync.Mutex
+	key      string // what the changes are against; "" when nothing is known
+	changes  []worktree.Change
+	ignored  []string
+	doubt    bool // git may ignore other files now
+	followed bool // the last status made a scan
+	once     bool // a scan has told Follow
+}
+
+// Doubt says that git may ignore other files now than at the last status: the
+// next one asks it again.
+func (t *Tracker) Doubt() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.doubt = true
+}
+
+// Followed reports whether the last status told Follow all there is.
+func (t *Tracker) Followed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.followed
 }
 
 // TrackedStatus is Status for whoever keeps watch: touched are the paths,
 // relative to the worktree's top, that may have changed since the last call
 // with the same tracker; nil means that anything may have.
 func (w *Worktree) TrackedStatus(ctx context.Context, t *Tracker, touched []string) (*StatusResult, error) {
+	t.mu.Lock()
+	t.followed = false
+	t.mu.Unlock()
 	return w.statusWith(ctx, func(ctx context.Context, res *StatusResult, pair *storage.Pair, sel config.Selection) error {
 		return t.files(ctx, w, res, pair, sel, touched)
 	})
@@ -49,6 +77,13 @@ func (t *Tracker) files(ctx context.Context, w *Worktree, res *StatusResult, pai
 	}
 	known := touched != nil && t.key == string(key) && len(touched) <= maxTouched
 	t.key = ""
+	if known && t.doubt {
+		now, err := w.ignored(ctx, sel)
+		if err != nil {
+			return err
+		}
+		known = sameNames(now, t.ignored)
+	}
 	if known {
 		if known, err = t.recheck(ctx, w, pair, sel, touched); err != nil {
 			return err
@@ -60,6 +95,7 @@ func (t *Tracker) files(ctx context.Context, w *Worktree, res *StatusResult, pai
 			return err
 		}
 	}
+	t.doubt = false
 	if count == len(t.changes) {
 		t.key = string(key)
 	}
@@ -69,6 +105,7 @@ func (t *Tracker) files(ctx context.Context, w *Worktree, res *StatusResult, pai
 
 // scan looks at everything, and gives how many changes there are.
 func (t *Tracker) scan(ctx context.Context, w *Worktree, pair *storage.Pair, sel config.Selection) (count int, err error) {
+	began := w.host.Clock.Now().Add(-ctimeSteps).UnixNano()
 	if t.ignored, err = w.ignored(ctx, sel); err != nil {
 		return 0, err
 	}
@@ -77,8 +114,34 @@ func (t *Tracker) scan(ctx context.Context, w *Worktree, pair *storage.Pair, sel
 		return 0, err
 	}
 	opt.Memory, opt.Limit = w.loadMemory(memoryOfSources), maxTracked
+	late := false // rules of git's may have changed behind its answer, where nobody watched yet
+	if t.Follow != nil {
+		opt.Follow = func(p string, info vfs.Info, repository bool) {
+			late = late || info.Ctime >= began
+			if info.IsDir() {
+				t.Follow(p, repository)
+			}
+		}
+	}
 	t.changes, count, err = worktree.Changes(ctx, opt)
-	return count, err
+	if err != nil || t.Follow == nil {
+		return count, err
+	}
+	again := late && !t.once
+	t.followed, t.once = true, true
+	if again {
+		return t.scan(ctx, w, pair, sel)
+	}
+	return count, nil
+}
+
+// ctimeSteps is more than the steps in which file systems count time.
+const ctimeSteps = 20 * time.Millisecond
+
+// sameNames compares two lists whatever their order.
+func sameNames(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
 }
 
 // recheck looks at the touched paths only; false means that it could not.

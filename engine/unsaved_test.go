@@ -165,7 +165,7 @@ func TestWhatCheckpointsHaveOfAFile(t *testing.T) {
 	}
 	must(t, w.fs.Mkdir(testRepo+"/src/nested", 0o755))
 	w.write("src/nested/.git", "gitdir: elsewhere")
-	places, err := wt.Places(ctx)
+	places, err := wt.Places(ctx, true)
 	must(t, err)
 	if got := strings.Join(places.Dirs, " "); got != ". src" {
 		t.Errorf("places %s", got)

@@ -121,7 +121,7 @@ func (p *project) row(ctx context.Context, rec worktreeRecord, at whereabouts) (
 	if info, err := w.serverInfo(ctx); err == nil {
 		row.Server = info.State
 	}
-	if j, err := w.readJournal(); err == nil && j != nil {
+	if j, err := w.leftJournal(); err == nil && j != nil {
 		row.Interrupted = j.Verb
 	}
 	row.Bytes = w.occupied(w.branch.Dir, ".")

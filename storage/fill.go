@@ -288,13 +288,14 @@ func (w *filler) writeAt(o *outFile, data []byte, off int64) error {
 	if err != nil {
 		return err
 	}
-	o.wrote.Store(true)
 	if o.entry.Sparse && o.create {
+		o.wrote.Store(true)
 		return w.writeAround(f, data, off)
 	}
 	if err := writeFull(f, data, off); err != nil {
 		return err
 	}
+	o.written(f, int64(len(data)))
 	w.written.Add(int64(len(data)))
 	if w.verify < 1 && rand.Float64() >= w.verify {
 		return nil

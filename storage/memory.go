@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sort"
+	"sync/atomic"
 	"time"
 
 	"forklift/storage/durable"
@@ -32,6 +33,7 @@ type Memory struct {
 	generation int64
 	writer     *Writer // that stored the content; nil if it was loaded
 	files      []remembered
+	next       atomic.Int64 // index behind the one that was found last: who walks a tree asks for that
 }
 
 // remembered is one file.
@@ -71,8 +73,12 @@ func (m *Memory) find(path string) *remembered {
 	if m == nil {
 		return nil
 	}
-	i := sort.Search(len(m.files), func(i int) bool { return comparePaths(m.files[i].path, path) >= 0 })
+	i := int(m.next.Load())
+	if i >= len(m.files) || m.files[i].path != path {
+		i = sort.Search(len(m.files), func(i int) bool { return comparePaths(m.files[i].path, path) >= 0 })
+	}
 	if i < len(m.files) && m.files[i].path == path {
+		m.next.Store(int64(i) + 1)
 		return &m.files[i]
 	}
 	return nil

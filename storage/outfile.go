@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"forklift/storage/durable"
 	"forklift/storage/vfs"
 )
 
@@ -21,12 +22,31 @@ type outFile struct {
 	create bool // it does not exist yet
 	exact  bool // its mode, times and attributes become those of the entry
 	perm   fs.FileMode
-	wrote  atomic.Bool // something of it was written
+	wrote  atomic.Bool  // something of it was written
+	dirty  atomic.Int64 // bytes that were written since the start of the last write-out
+	begun  atomic.Bool  // a write-out was started: finish waits for it
 	ended  bool
 
 	once sync.Once
 	f    vfs.File
 	err  error
+}
+
+// writeOutBytes is how much of a file is written before the disk is set to
+// work on it, while what follows is still being decoded.
+const writeOutBytes = 8 << 20
+
+// written notes n bytes, and starts to write them out when they have become
+// many. Who flushes the file system later would not be told of an error of
+// that if somebody else was before; so finish asks the file itself.
+func (o *outFile) written(f vfs.File, n int64) {
+	o.wrote.Store(true)
+	if o.dirty.Add(n) < writeOutBytes {
+		return
+	}
+	o.dirty.Store(0)
+	o.begun.Store(true)
+	durable.BeginSync(f)
 }
 
 // open opens the file when its first byte is written, or at its end.
@@ -54,6 +74,9 @@ func (o *outFile) finish() error {
 	info, err := f.Stat()
 	if err == nil && info.Size != o.entry.Size {
 		err = f.Truncate(o.entry.Size)
+	}
+	if err == nil && o.begun.Load() {
+		err = durable.EndSync(f)
 	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr

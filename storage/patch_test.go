@@ -280,3 +280,39 @@ func TestReaderVerifies(t *testing.T) {
 		t.Error("the memory file system is on the disk")
 	}
 }
+
+// A large file is written out while it is being filled, and is asked for
+// itself whether that worked: a later flush of the file system might not be
+// told any more.
+func TestPatchAsksLargeFilesForErrors(t *testing.T) {
+	labs(t, func(t *testing.T, l *lab) {
+		l.write("tree/large", text(seeded(t), writeOutBytes+PageBytes))
+		l.write("tree/small", text(seeded(t), PageBytes))
+		tree := l.capture("tree", Rules{Unit: Pages}, nil)
+		l.mkdir("slot")
+		in := vfs.Inject(l.fs, vfs.Rule{Nth: 1, Err: syscall.EIO, Match: func(c vfs.Call) bool { return c.Op == vfs.OpSync }})
+		_, err := l.s.Patch(context.Background(), in, l.path("slot"), tree.Manifest, PatchOptions{})
+		if !errors.Is(err, syscall.EIO) || len(in.Failed()) != 1 || !strings.HasSuffix(in.Failed()[0].Name, "large") {
+			t.Fatalf("a failed write-out gives %v, at %v", err, in.Failed())
+		}
+		l.patch("slot", tree.Manifest, PatchOptions{Verify: 1})
+		same(t, "again", l.tree("slot"), l.tree("tree"))
+	})
+}
+
+// A large file that was written just before a scan of a moving tree is read
+// once: the scan that follows trusts it.
+func TestFreshLargeFilesAreReadOnce(t *testing.T) {
+	l := newLab(t, vfs.OS(), diskDir(t))
+	l.write("tree/large", text(seeded(t), settleBytes))
+	w, err := l.s.NewWriter(context.Background())
+	l.ok(err)
+	defer w.Abort()
+	hot, err := w.Scan(context.Background(), l.root("tree"), Rules{Unit: Pages, Moving: true}, nil)
+	l.ok(err)
+	cold, err := w.Scan(context.Background(), l.root("tree"), Rules{Unit: Pages}, hot.Memory)
+	l.ok(err)
+	if hot.Stats.ReadBytes != settleBytes || cold.Stats.ReadBytes != 0 || cold.Manifest != hot.Manifest {
+		t.Fatalf("read %d bytes, then %d", hot.Stats.ReadBytes, cold.Stats.ReadBytes)
+	}
+}

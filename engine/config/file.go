@@ -73,6 +73,15 @@ func (f *File) Selection() Selection {
 	return Selection{Source: f.Source, Ignore: f.Ignore, Gitignored: f.Gitignored}
 }
 
+// Options is the object at the top of the file that has the name of a database
+// kind, nil without one.
+func (f *File) Options(kind string) json.RawMessage {
+	if kind == supabaseKey {
+		return f.Supabase
+	}
+	return nil
+}
+
 // Runs reports whether anything in the file could be run.
 func (f *File) Runs() bool {
 	return len(f.Commands) > 0 || len(f.Hooks.Stop) > 0 || len(f.Hooks.Start) > 0

@@ -55,8 +55,16 @@ func isSource(name string) bool {
 	return true
 }
 
-// Default is the text of a new .forklift.json with these sources.
-func Default(source []string) []byte {
+// Detected is the kind of database that the files of a worktree ask for.
+type Detected struct {
+	Database json.RawMessage // the object `database` of a new file, kind included
+	Kind     string          // its kind
+	Options  json.RawMessage // the object of the kind's own name; nil for none
+}
+
+// Default is the text of a new .forklift.json with these sources and, unless
+// found is nil, with the kind of database that was found.
+func Default(source []string, found *Detected) []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n  \"format\": 1,\n  \"source\": [")
 	for i, s := range source {
@@ -65,7 +73,14 @@ func Default(source []string) []byte {
 		}
 		b.Write(quote(s))
 	}
-	b.WriteString("],\n  \"connection_env\": " + string(quote(DefaultConnectionEnv)) + ",\n  \"commands\": {}\n}\n")
+	b.WriteString("],\n  \"connection_env\": " + string(quote(DefaultConnectionEnv)) + ",\n  \"commands\": {}")
+	if found != nil {
+		b.WriteString(",\n  \"database\": " + string(found.Database))
+		if found.Options != nil {
+			b.WriteString(",\n  " + string(quote(found.Kind)) + ": " + string(found.Options))
+		}
+	}
+	b.WriteString("\n}\n")
 	return b.Bytes()
 }
 

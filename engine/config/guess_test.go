@@ -28,7 +28,7 @@ func TestGuess(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("Guess(%q) = %q, want %q", c.tracked, got, c.want)
 		}
-		f, err := Parse(Name, Default(got))
+		f, err := Parse(Name, Default(got, nil))
 		if err != nil || !slices.Equal(f.Source, got) {
 			t.Errorf("the default file for %q: %v, %v", got, f, err)
 		}
@@ -37,7 +37,7 @@ func TestGuess(t *testing.T) {
 
 func TestDefaultIsReadable(t *testing.T) {
 	want := "{\n  \"format\": 1,\n  \"source\": [\"a<b\", \"src\"],\n  \"connection_env\": \"DATABASE_URL\",\n  \"commands\": {}\n}\n"
-	if got := string(Default([]string{"a<b", "src"})); got != want {
+	if got := string(Default([]string{"a<b", "src"}, nil)); got != want {
 		t.Errorf("%s", got)
 	}
 }

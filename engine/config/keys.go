@@ -19,6 +19,7 @@ const (
 	Paths    Type = "paths"    // an array of paths in the worktree
 	Argv     Type = "argv"     // a program and its arguments, an array of strings
 	Commands Type = "commands" // an object: name to Argv
+	Names    Type = "names"    // an object: name to string
 	Object   Type = "object"   // an object with Key.Keys
 )
 
@@ -30,8 +31,8 @@ type Key struct {
 	Doc      string // sentences, in Markdown
 	Required bool
 	Default  string   // what counts when the key is not there, as JSON; "" for nothing
-	Values   []string // of Text: the only ones there are
-	Pattern  string   // of Text: what it must match; of Commands: what names must
+	Values   []string // of Text, or of what Texts holds: the only ones there are
+	Pattern  string   // of Text: what it must match; of Commands and Names: what names must
 	Min, Max int      // of Number
 	Example  string   // a value to begin with, as JSON
 	Keys     []Key    // of Object
@@ -47,6 +48,11 @@ type Kind struct {
 	Keys []Key  // of its own in the object database, beside kind
 	// Check says what is wrong with that object; nil for nothing.
 	Check func(settings json.RawMessage) error
+	// Own are the keys of the object at the top of the file that has the
+	// kind's name, and CheckOwn is Check for that object; nil for a kind
+	// without one.
+	Own      []Key
+	CheckOwn func(options json.RawMessage) error
 }
 
 const (
@@ -80,9 +86,12 @@ var fileKeys = []Key{
 		Doc: "Programs that stop a long-running app before its database is captured or replaced, and start it afterwards. They run only after you approved this file with `forklift trust`."},
 	{Name: "database", Type: Object, Open: true, Keys: databaseKeys, Example: `{"kind": "postgres"}`, read: (*parser).database,
 		Doc: "Which kind of database the worktree has, and the settings of that kind."},
-	{Name: "supabase", Type: Object, Open: true, Example: "{}", read: (*parser).supabase,
+	{Name: supabaseKey, Type: Object, Open: true, Example: "{}", read: (*parser).supabase,
 		Doc: "Settings of a local Supabase stack: names of variables and excluded services."},
 }
+
+// supabaseKey is the key of File.Supabase.
+const supabaseKey = "supabase"
 
 var hookKeys = []Key{
 	{Name: "stop", Type: Argv, Example: `["make", "stop"]`,

@@ -24,6 +24,9 @@ const (
 // case, characters that HFS+ passes over, dots and spaces at the end and the
 // short name that Windows' file systems give.
 func Reserved(element string) bool {
+	if !mayBeReserved(element) {
+		return false
+	}
 	var plain strings.Builder
 	for _, r := range element {
 		if !passedOver(r) {
@@ -32,6 +35,17 @@ func Reserved(element string) bool {
 	}
 	name := strings.TrimRight(plain.String(), ". ")
 	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
+}
+
+// mayBeReserved is false for nearly every name, and cheap: it is asked for each
+// part of each path of a scan.
+func mayBeReserved(element string) bool {
+	for i := range len(element) {
+		if element[i] >= utf8.RuneSelf {
+			return true
+		}
+	}
+	return element != "" && (element[0] == '.' || element[0] == 'g' || element[0] == 'G')
 }
 
 // passedOver lists the code points that HFS+ ignores in names.

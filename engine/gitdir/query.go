@@ -100,15 +100,9 @@ func batch(paths []string) int {
 // for it), then the repository's info/exclude. A file that is absent or cannot
 // be read has no lines, as for git.
 func (rd *Reader) Excludes(ctx context.Context, r Repo) ([]string, error) {
-	name, err := rd.line(ctx, r, "config", "--type=path", "--get", "core.excludesFile")
-	if err != nil && !errors.Is(err, errNo) {
-		return nil, fmt.Errorf("look for ignore files: %w", err)
-	}
-	switch {
-	case err == nil && name != "" && !filepath.IsAbs(name):
-		name = filepath.Join(r.Worktree, name)
-	case errors.Is(err, errNo):
-		name = userExcludes()
+	name, err := rd.ExcludesFile(ctx, r)
+	if err != nil {
+		return nil, err
 	}
 	var lines []string
 	for _, file := range []string{name, filepath.Join(r.CommonDir, "info", "exclude")} {
@@ -123,6 +117,21 @@ func (rd *Reader) Excludes(ctx context.Context, r Repo) ([]string, error) {
 		}
 	}
 	return lines, nil
+}
+
+// ExcludesFile is the path of the user's own ignore file, which need not be
+// there; "" when there is no place for one.
+func (rd *Reader) ExcludesFile(ctx context.Context, r Repo) (string, error) {
+	name, err := rd.line(ctx, r, "config", "--type=path", "--get", "core.excludesFile")
+	switch {
+	case errors.Is(err, errNo):
+		return userExcludes(), nil
+	case err != nil:
+		return "", fmt.Errorf("look for ignore files: %w", err)
+	case name != "" && !filepath.IsAbs(name):
+		name = filepath.Join(r.Worktree, name)
+	}
+	return name, nil
 }
 
 // userExcludes is git's default for core.excludesFile; "" when there is no home.

@@ -20,20 +20,9 @@ import (
 // CheckFacts says by name why a cluster with these facts cannot be started
 // here, or nil.
 func (c *cluster) CheckFacts(ctx context.Context, data json.RawMessage) error {
-	refuse := func(hint, format string, args ...any) error {
-		return &fault.Error{Op: "check database", Kind: fault.Unsupported, Err: fmt.Errorf(format, args...), Hint: hint}
-	}
-	var f facts
-	if err := json.Unmarshal(data, &f); err != nil || f.Format != factsFormat {
-		return refuse("A newer Forklift wrote it; use that one.", "its facts have format %d, %d is known (%w)", f.Format, factsFormat, err)
-	}
-	if f.Architecture != runtime.GOARCH {
-		return refuse("A cluster's files can only be used on the kind of processor that wrote them.",
-			"it was made on %s, this machine is %s", f.Architecture, runtime.GOARCH)
-	}
-	const block = 8192 // what every packaged PostgreSQL is built with
-	if f.BlockBytes != block || f.WALPageBytes != block {
-		return refuse("", "blocks of %d bytes and WAL pages of %d; %d is usual", f.BlockBytes, f.WALPageBytes, block)
+	f, err := readFacts(data)
+	if err != nil {
+		return err
 	}
 	inst, err := c.installed(ctx, f.Major)
 	if err != nil {
@@ -46,6 +35,27 @@ func (c *cluster) CheckFacts(ctx context.Context, data json.RawMessage) error {
 		return err
 	}
 	return c.checkCollations(inst, f.Observed)
+}
+
+// readFacts decodes facts, and says by name why a cluster with them can be
+// started by no server of this machine.
+func readFacts(data json.RawMessage) (facts, error) {
+	refuse := func(hint, format string, args ...any) error {
+		return &fault.Error{Op: "check database", Kind: fault.Unsupported, Err: fmt.Errorf(format, args...), Hint: hint}
+	}
+	var f facts
+	if err := json.Unmarshal(data, &f); err != nil || f.Format != factsFormat {
+		return f, refuse("A newer Forklift wrote it; use that one.", "its facts have format %d, %d is known (%w)", f.Format, factsFormat, err)
+	}
+	if f.Architecture != runtime.GOARCH {
+		return f, refuse("A cluster's files can only be used on the kind of processor that wrote them.",
+			"it was made on %s, this machine is %s", f.Architecture, runtime.GOARCH)
+	}
+	const block = 8192 // what every packaged PostgreSQL is built with
+	if f.BlockBytes != block || f.WALPageBytes != block {
+		return f, refuse("", "blocks of %d bytes and WAL pages of %d; %d is usual", f.BlockBytes, f.WALPageBytes, block)
+	}
+	return f, nil
 }
 
 // checkCollations refuses a cluster whose text is ordered by another version

@@ -25,6 +25,9 @@ const (
 	oldLogName  = "server.log.1"
 )
 
+// emptyService is a service file without settings.
+const emptyService = "[forklift]\n"
+
 // hbaText lets in whoever can enter the socket's directory: nobody but its
 // owner. There is no line for TCP but where it was asked for, so that it stays
 // shut even if a listening address got in.
@@ -55,7 +58,7 @@ include_if_exists %s
 		confName:    conf,
 		hbaName:     hba,
 		identName:   "# Written by Forklift at each start.\n",
-		serviceName: "[forklift]\n",
+		serviceName: emptyService,
 	} {
 		if err := c.writeOwn(name, text); err != nil {
 			return err

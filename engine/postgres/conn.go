@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -55,11 +56,11 @@ func (c *cluster) connect(ctx context.Context, database string) (*session, error
 		"session_preload_libraries": "",
 		"local_preload_libraries":   "",
 	}
-	if inst := c.running(); inst == nil || !strings.HasPrefix(inst.Version, "16") {
-		params["event_triggers"] = "off" // since 17
+	if c.since17() {
+		params["event_triggers"], params["transaction_timeout"] = "off", "0"
 	}
 	for i, name := range names {
-		conn, err := c.dial(ctx, name, superuser, params)
+		conn, err := c.dial(ctx, name, c.superuser(), params)
 		var pg *pgconn.PgError
 		if i+1 < len(names) && errors.As(err, &pg) && (pg.Code == codeNoDatabase || pg.Code == codeNotAllowedConn) {
 			continue
@@ -75,17 +76,13 @@ func (c *cluster) connect(ctx context.Context, database string) (*session, error
 // dial opens a connection. Nothing of the environment (PGOPTIONS, PGSERVICE,
 // PGSSLMODE, ...) has a say in it.
 func (c *cluster) dial(ctx context.Context, database, user string, params map[string]string) (*pgx.Conn, error) {
-	socket, err := c.socketDir(ctx)
-	if err != nil {
-		return nil, err
-	}
-	port, err := c.port()
+	at, err := c.address(ctx)
 	if err != nil {
 		return nil, err
 	}
 	settings := [][2]string{
 		{"service", "forklift"}, {"servicefile", c.runFile(serviceName)}, // empty; an unset PGSERVICE cannot be asked for
-		{"host", socket}, {"port", port}, {"user", user}, {"database", database},
+		{"host", at.Host}, {"port", at.Port}, {"user", user}, {"database", database}, {"password", at.Password.Reveal()},
 		{"sslmode", "disable"}, {"sslcertmode", "disable"}, {"channel_binding", "disable"},
 		{"target_session_attrs", "any"}, {"connect_timeout", fmt.Sprint(int(connectTimeout / time.Second))},
 		{"min_protocol_version", "3.0"}, {"max_protocol_version", "3.0"},
@@ -107,6 +104,42 @@ func (c *cluster) dial(ctx context.Context, database, user string, params map[st
 		return nil, &fault.Error{Op: "connect to database", Path: database, Kind: sqlKind(err), Err: err}
 	}
 	return conn, nil
+}
+
+// address is where the server listens. A server of our own is reached by its
+// socket, which asks for no password.
+func (c *cluster) address(ctx context.Context) (Server, error) {
+	if c.hosted != nil {
+		if _, err := c.opt.FS.Lstat(c.runFile(serviceName)); errors.Is(err, fs.ErrNotExist) {
+			if err := c.writeOwn(serviceName, emptyService); err != nil {
+				return Server{}, err
+			}
+		}
+		return c.hosted.Server()
+	}
+	socket, err := c.socketDir(ctx)
+	if err != nil {
+		return Server{}, err
+	}
+	port, err := c.port()
+	return Server{Host: socket, Port: port}, err
+}
+
+// superuser is the role of our own sessions.
+func (c *cluster) superuser() string {
+	if c.hosted != nil {
+		return c.hosted.User
+	}
+	return superuser
+}
+
+// since17 reports a server that knows the settings of version 17.
+func (c *cluster) since17() bool {
+	if c.hosted != nil {
+		return c.hostedMajor() >= 17
+	}
+	inst := c.running()
+	return inst == nil || !strings.HasPrefix(inst.Version, "16")
 }
 
 // close ends the session; the server may be gone already.

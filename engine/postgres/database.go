@@ -54,7 +54,8 @@ type cluster struct {
 	opt      Options
 	branch   engine.Branch
 	settings Settings
-	boot     string // id of this boot of the machine
+	boot     string            // id of this boot of the machine
+	hosted   *DirectoryOptions // nil for a server of our own
 
 	mu       sync.Mutex
 	warnings []string      // of the last Trees at rest
@@ -128,7 +129,12 @@ func checkDatabaseName(name string) error {
 func (c *cluster) Kind() string { return kindName }
 
 // slotDir is the data directory of a slot.
-func (c *cluster) slotDir(slot engine.Slot) string { return c.branch.SlotDir(slot) }
+func (c *cluster) slotDir(slot engine.Slot) string {
+	if c.hosted != nil {
+		return c.hosted.Dir(slot)
+	}
+	return c.branch.SlotDir(slot)
+}
 
 // runFile is a file of our own, outside the slots.
 func (c *cluster) runFile(name string) string { return filepath.Join(c.branch.RunDir(), name) }

@@ -88,7 +88,7 @@ func (c *cluster) observedFile(slot engine.Slot) string {
 	return c.runFile("observed-" + string(slot) + ".json")
 }
 
-// databaseFactsSQL works on 17 and later; 16 calls a column otherwise. A
+// databaseFactsSQL works on 17 and later; 15 and 16 call a column otherwise. A
 // connection limit of -2 is a database whose DROP was interrupted: nobody can
 // connect to it.
 const databaseFactsSQL = `
@@ -101,7 +101,7 @@ FROM pg_catalog.pg_database WHERE datallowconn AND datconnlimit <> -2 AND NOT da
 func observeCluster(ctx context.Context, conn *session) (*observed, error) {
 	o := &observed{}
 	query := databaseFactsSQL
-	if strings.HasPrefix(conn.PgConn().ParameterStatus("server_version"), "16") {
+	if version := conn.PgConn().ParameterStatus("server_version"); strings.HasPrefix(version, "15") || strings.HasPrefix(version, "16") {
 		query = strings.ReplaceAll(query, "datlocale", "daticulocale")
 	}
 	err := conn.rows(ctx, query, func(rows pgx.Rows) error {

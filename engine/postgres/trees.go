@@ -39,22 +39,30 @@ func (c *cluster) Trees(ctx context.Context, slot engine.Slot, hot bool) ([]engi
 	if err := c.refuseOther(ctx, slot, hot); err != nil {
 		return nil, err
 	}
+	var control *controlfile.File
+	if !hot {
+		if control, err = c.proveRest(slot); err != nil {
+			return nil, err
+		}
+	}
+	return []engine.DatabaseTree{{Name: treeName, Dir: dir, Rules: c.rules(root, control)}}, nil
+}
+
+// rules tells what of a data directory is saved. control is of a cluster that
+// is proven to be at rest; nil while its server runs.
+func (c *cluster) rules(root vfs.Root, control *controlfile.File) storage.Rules {
 	plan := &treePlan{empty: slices.Clone(emptied)}
 	plan.empty = append(plan.empty, logDirs(root)...)
-	rules := storage.Rules{Unit: storage.Pages, Moving: hot}
-	if hot {
+	rules := storage.Rules{Unit: storage.Pages, Moving: control == nil}
+	if control == nil {
 		// A running server has the WAL and the control file in no final form.
 		plan.empty = append(plan.empty, "pg_wal")
 		plan.skip = append(plan.skip, controlfile.Name)
 	} else {
-		control, err := c.proveRest(slot)
-		if err != nil {
-			return nil, err
-		}
 		rules.Zero = c.planWAL(root, control, plan)
 	}
 	rules.Filter = plan.filter
-	return []engine.DatabaseTree{{Name: treeName, Dir: dir, Rules: rules}}, nil
+	return rules
 }
 
 // refuseOther refuses files that are not of one version, and before a running

@@ -47,14 +47,15 @@ func (a approval) name() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func directory(stateDir string) string { return filepath.Join(stateDir, "trust") }
+// Directory is where the approvals are; it may not be there yet.
+func Directory(stateDir string) string { return filepath.Join(stateDir, "trust") }
 
 // Approved reports whether the user approved this content of the file for
 // the worktree with this id at this path (absolute, links resolved). A
 // directory of approvals that others can write to, or a damaged approval,
 // approves nothing and is an error.
 func Approved(fsys vfs.FS, stateDir, worktreeID, path string, content []byte) (bool, error) {
-	dir := directory(stateDir)
+	dir := Directory(stateDir)
 	info, err := fsys.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -93,7 +94,7 @@ func private(dir string, info vfs.Info) error {
 // Approve records the user's approval; approving again changes nothing.
 // After nil it is durable; after an error or a crash it is there or not.
 func Approve(fsys vfs.FS, stateDir, worktreeID, path string, content []byte) error {
-	dir := directory(stateDir)
+	dir := Directory(stateDir)
 	if err := durable.MkdirAll(fsys, dir, 0o700); err != nil {
 		return fmt.Errorf("record approval: %w", err)
 	}
@@ -114,7 +115,7 @@ func Approve(fsys vfs.FS, stateDir, worktreeID, path string, content []byte) err
 // Revoke takes an approval back, so that the next use asks again. One that
 // is not there is not an error. After nil its absence is durable.
 func Revoke(fsys vfs.FS, stateDir, worktreeID, path string, content []byte) error {
-	dir := directory(stateDir)
+	dir := Directory(stateDir)
 	if _, err := fsys.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

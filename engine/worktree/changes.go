@@ -20,6 +20,10 @@ type ChangeOptions struct {
 	Manifest storage.ID    // what it is compared with
 	Memory   Remembered    // what the last scan remembers; may be nil
 	Limit    int           // how many changes are listed; all are counted
+	// Follow, if it is set, is told of every directory that counts before it is
+	// read, of every repository that is left out, and of every .gitignore: so
+	// that somebody can keep watch from then on.
+	Follow func(path string, info vfs.Info, repository bool)
 }
 
 // Remembered knows the content of files that have not been touched since a
@@ -93,6 +97,7 @@ func (c *comparer) walk() error {
 				visited[dir] = true
 				info, err := c.root.Lstat(dir)
 				if ok = err == nil && info.IsDir(); ok {
+					c.follow(dir, info, storage.Decision{})
 					c.lead(dir)
 				}
 			}
@@ -148,6 +153,7 @@ func (c *comparer) visit(dir vfs.Root, name, p string, info vfs.Info) error {
 		c.then.advance()
 	}
 	d := c.decide(p, info)
+	c.follow(p, info, d)
 	if d.Action == storage.Skip || d.Action == storage.Omit {
 		if then != nil && then.Type != storage.Omitted {
 			c.add(p, Removed, then.Type == storage.Directory)
@@ -161,6 +167,15 @@ func (c *comparer) visit(dir vfs.Root, name, p string, info vfs.Info) error {
 		return nil
 	}
 	return c.enter(dir, name, p)
+}
+
+// follow tells whoever keeps watch.
+func (c *comparer) follow(p string, info vfs.Info, d storage.Decision) {
+	repository := d.Action == storage.Omit && d.Reason == ReasonRepository
+	counts := d.Action != storage.Skip && d.Action != storage.Omit
+	if c.opt.Follow != nil && (repository || counts && (info.IsDir() || path.Base(p) == ".gitignore")) {
+		c.opt.Follow(p, info, repository)
+	}
 }
 
 // enter visits what is in a directory.
@@ -188,7 +203,11 @@ func (c *comparer) enter(dir vfs.Root, name, p string) error {
 		if err != nil {
 			return err
 		}
-		if err := c.visit(sub, e.Name, path.Join(p, e.Name), info); err != nil {
+		at := e.Name
+		if p != "." {
+			at = p + "/" + e.Name
+		}
+		if err := c.visit(sub, e.Name, at, info); err != nil {
 			return err
 		}
 	}

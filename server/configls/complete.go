@@ -107,11 +107,15 @@ func (c *completion) values(key *config.Key, place Place, offset int) {
 	switch {
 	case c.spot.list && key.Type == config.Paths:
 		c.paths(place.Root, offset)
-	case c.spot.list:
+	case c.spot.list && key.Type != config.Texts:
 	case len(key.Values) > 0:
 		for _, v := range key.Values {
+			if c.spot.list && v != c.spot.word && slices.Contains(c.spot.in.words, v) {
+				continue
+			}
 			c.add(v, strconv.Quote(v), "", key.Doc, protocol.CompletionItemKindEnumMember)
 		}
+	case c.spot.list:
 	default:
 		v := begin(key)
 		if v != `""` {

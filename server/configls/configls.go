@@ -85,6 +85,7 @@ func Diagnose(text string, place Place) []Finding {
 	if root != nil {
 		d.sources()
 		d.database()
+		d.options()
 		d.programs(f)
 	}
 	d.sort()

@@ -41,6 +41,9 @@ func keysIn(object *config.Key, kinds []config.Kind) []config.Key {
 	case object == nil:
 		return config.Keys()
 	case object.Name != "database":
+		if kind := kindOf(kinds, object.Name); kind != nil && kind.Own != nil {
+			return kind.Own
+		}
 		return object.Keys
 	}
 	list := append([]config.Key(nil), object.Keys...)
@@ -114,6 +117,8 @@ func shape(key *config.Key) string {
 		text = "a program and its arguments"
 	case config.Commands:
 		text = "programs by name"
+	case config.Names:
+		text = "names by name"
 	case config.Object:
 		text = "an object"
 	}

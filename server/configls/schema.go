@@ -57,13 +57,19 @@ func value(key *config.Key, kinds []config.Kind) map[string]any {
 			s["enum"] = key.Values
 		}
 	case config.Texts:
-		s = map[string]any{"type": "array", "items": map[string]any{"type": "string", "minLength": 1}}
+		items := map[string]any{"type": "string", "minLength": 1}
+		if len(key.Values) > 0 {
+			items = map[string]any{"type": "string", "enum": key.Values}
+		}
+		s = map[string]any{"type": "array", "items": items}
 	case config.Paths:
 		s = map[string]any{"type": "array", "items": map[string]any{"type": "string", "minLength": 1}, "minItems": 1, "uniqueItems": true}
 	case config.Argv:
 		s = argv
 	case config.Commands:
 		s = map[string]any{"type": "object", "propertyNames": map[string]any{"pattern": key.Pattern}, "additionalProperties": argv}
+	case config.Names:
+		s = map[string]any{"type": "object", "propertyNames": map[string]any{"pattern": key.Pattern}, "additionalProperties": map[string]any{"type": "string"}}
 	case config.Object:
 		keys := keysIn(key, kinds)
 		s = object(keys, key.Open && len(keys) == len(key.Keys), kinds)

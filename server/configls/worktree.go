@@ -1,6 +1,7 @@
 package configls
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -153,10 +154,31 @@ func (d *diagnosis) database() {
 	}
 }
 
+// options looks at the objects that have the names of kinds.
+func (d *diagnosis) options() {
+	for i := range d.place.Kinds {
+		kind := &d.place.Kinds[i]
+		m := d.top(kind.Name)
+		if m == nil || kind.CheckOwn == nil {
+			continue
+		}
+		if obj, ok := m.Value.Value.(*hujson.Object); ok {
+			d.object(&m.Value, obj, kind.Name, kind.Own, kind.CheckOwn)
+		}
+	}
+}
+
 // settings looks at the keys of a database kind.
 func (d *diagnosis) settings(v *hujson.Value, obj *hujson.Object, kind *config.Kind) {
-	names := []string{"kind"}
-	for _, key := range kind.Keys {
+	keys := append([]config.Key{{Name: "kind"}}, kind.Keys...)
+	d.object(v, obj, kind.Name, keys, kind.Check)
+}
+
+// object looks at an object of a kind: its keys, and what the kind's own check
+// says of it.
+func (d *diagnosis) object(v *hujson.Value, obj *hujson.Object, kind string, keys []config.Key, check func(json.RawMessage) error) {
+	var names []string
+	for _, key := range keys {
 		names = append(names, key.Name)
 	}
 	unknown := false
@@ -168,13 +190,13 @@ func (d *diagnosis) settings(v *hujson.Value, obj *hujson.Object, kind *config.K
 		}
 		unknown = true
 		p := config.Problem{Start: at.StartOffset, End: at.EndOffset, Code: config.CodeUnknown, Near: config.Near(name, names),
-			Message: fmt.Sprintf("the database kind %q has no key %q", kind.Name, name)}
+			Message: fmt.Sprintf("the database kind %q has no key %q", kind, name)}
 		d.problem(p)
 	}
-	if unknown || kind.Check == nil {
+	if unknown || check == nil {
 		return
 	}
-	if err := kind.Check([]byte(d.text[v.StartOffset:v.EndOffset])); err != nil {
+	if err := check([]byte(d.text[v.StartOffset:v.EndOffset])); err != nil {
 		cause := err
 		for next := errors.Unwrap(cause); next != nil; next = errors.Unwrap(cause) {
 			cause = next

@@ -36,7 +36,7 @@ func (s *session) changed(t *tree) {
 // diagnoseSoon makes the diagnostics of a tree anew when its documents have
 // been quiet.
 func (s *session) diagnoseSoon(t *tree) {
-	if t == nil {
+	if t == nil || t.apart {
 		return
 	}
 	s.diagnosing.Lock()

@@ -107,5 +107,6 @@
 // restore, counts no more. The list is kept in a record of the worktree, where
 // the command line sees it too, and what was told before a request is in it when
 // the request is served. Requests answer it with `include_unsaved`:
-// "disk".
+// "disk". A file of a worktree inside of an open one belongs to that inner
+// worktree alone, which need not be open itself.
 package session

@@ -45,7 +45,7 @@ type documents struct {
 // document is an open file.
 type document struct {
 	path    string // absolute
-	tree    *tree  // that held it when it was opened; nil for none
+	tree    *tree  // that it belongs to; nil for none
 	version int32
 	text    string // "" and big when it is too large
 	big     bool
@@ -69,7 +69,7 @@ func (s *session) didOpen(_ context.Context, params json.RawMessage) error {
 		return nil
 	}
 	path = realPath(path)
-	d := &document{path: path, tree: s.treeOf(path), version: p.TextDocument.Version}
+	d := &document{path: path, tree: s.homeOf(path), version: p.TextDocument.Version}
 	d.set(p.TextDocument.Text)
 	d.unsaved = !d.big && onDisk(d.path, d.text) == other
 	s.docs.mu.Lock()
@@ -231,6 +231,10 @@ func (s *session) saveUnsaved(t *tree) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
 	err := s.tellUnsaved(ctx, t, engine.UnsavedSession{ID: s.id, Editor: name, PID: s.peer.PID}, paths)
+	if err != nil && t.apart {
+		s.hub.opt.Log.Debug("no record of unsaved buffers", "worktree", t.root, "error", err) // it has no database
+		return
+	}
 	if err != nil {
 		s.hub.opt.Log.Warn("record unsaved buffers", "worktree", t.root, "error", err)
 		s.docs.retell(t, paths)
@@ -301,7 +305,7 @@ func (s *session) adoptDocuments() {
 	s.docs.mu.Lock()
 	var behind []*tree
 	for _, d := range s.docs.open {
-		t := s.treeOf(d.path)
+		t := s.homeOf(d.path)
 		if t == nil || t == d.tree {
 			continue
 		}

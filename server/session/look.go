@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"path"
 	"slices"
 	"strings"
 
@@ -63,13 +64,23 @@ func (t *tree) look(event watch.Event) (again bool) {
 		}
 		t.tellMoves(ctx)
 	}
-	if event.Dirs || event.Link {
-		t.watch(ctx)
+	watching := event.Dirs || event.Link
+	if watching {
+		t.watcher.Begin(t.target(ctx, false))
+	}
+	if event.Index {
+		t.tracker.Doubt()
 	}
 	full, err := commands.StatusTracked(ctx, t.env, &t.tracker, touched(event))
 	if err != nil {
 		t.untracked(ctx, err, wanted)
 		return false
+	}
+	switch {
+	case watching && t.tracker.Followed():
+		t.watcher.End()
+	case watching: // there was nothing to compare the files with
+		t.watcher.Set(t.target(ctx, true))
 	}
 	if !full.FilesKnown {
 		// Nobody has looked at the files that were named.
@@ -155,11 +166,12 @@ func (t *tree) untracked(ctx context.Context, err error, wanted int64) {
 	t.publish(commands.Untracked(t.root, err), wanted)
 }
 
-// watch tells the watcher what to look at.
-func (t *tree) watch(ctx context.Context) {
+// target is what to watch: with walk all of it, without it what is known before
+// the files are looked at.
+func (t *tree) target(ctx context.Context, walk bool) watch.Target {
 	target := watch.Target{Root: t.root, GitDir: t.gitDir, Dirs: []string{"."}}
 	err := t.open(ctx, func(w commands.Worktree) error {
-		places, err := w.Places(ctx)
+		places, err := w.Places(ctx, walk)
 		if err != nil {
 			return err
 		}
@@ -169,11 +181,20 @@ func (t *tree) watch(ctx context.Context) {
 	if err != nil {
 		t.hub.opt.Log.Warn("find out what to watch", "worktree", t.root, "error", err)
 	}
-	t.watcher.Set(target)
+	return target
+}
+
+// follow watches what a scan is about to read.
+func (t *tree) follow(dir string, repository bool) {
+	if repository {
+		t.watcher.Follow(path.Join(dir, ".git"), true)
+		return
+	}
+	t.watcher.Follow(dir, false)
 }
 
 func targetOf(p *engine.Places) watch.Target {
-	return watch.Target{Root: p.Root, GitDir: p.GitDir, Records: p.Records, Holders: p.Holders, Dirs: p.Dirs, Rules: p.Rules}
+	return watch.Target{Root: p.Root, GitDir: p.GitDir, Records: p.Records, Holders: p.Holders, Trust: p.Trust, Dirs: p.Dirs, Rules: p.Rules}
 }
 
 // open runs f on the worktree.

@@ -25,6 +25,7 @@ type session struct {
 
 	mu      sync.Mutex
 	folders []folder
+	apart   map[string]*tree              // by root: worktrees inside of open ones; see homeOf
 	tokens  int64                         // server-made progress tokens
 	running map[string]context.CancelFunc // by progress token, as JSON
 
@@ -43,7 +44,7 @@ type client struct {
 }
 
 func newSession(h *Hub, peer Peer, number int) *session {
-	return &session{hub: h, peer: peer, id: fmt.Sprintf("%d-%d", os.Getpid(), number), running: map[string]context.CancelFunc{}, told: map[string]*published{}, docs: documents{open: map[string]*document{}, untold: map[*tree]bool{}}}
+	return &session{hub: h, peer: peer, id: fmt.Sprintf("%d-%d", os.Getpid(), number), running: map[string]context.CancelFunc{}, told: map[string]*published{}, apart: map[string]*tree{}, docs: documents{open: map[string]*document{}, untold: map[*tree]bool{}}}
 }
 
 // Initialize answers with what this server can do and attaches the folders.

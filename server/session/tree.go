@@ -29,6 +29,7 @@ type tree struct {
 	root   string // top of the worktree
 	gitDir string
 	peer   Peer // whose environment it is looked at with
+	apart  bool // nobody looks at it: only the unsaved buffers of its files are recorded
 	ctx    context.Context
 	cancel context.CancelFunc
 	ask    chan struct{} // holds one: somebody wants a new status
@@ -161,6 +162,7 @@ func (t *tree) run() {
 	defer close(t.ended)
 	t.watcher = watch.New(watch.Options{Log: t.hub.opt.Log, Clock: t.hub.opt.Clock})
 	defer t.watcher.Close()
+	t.tracker.Follow = t.follow
 	recheck := time.NewTimer(0) // the first look
 	rest := time.NewTimer(0)
 	defer recheck.Stop()

@@ -8,49 +8,78 @@ import (
 	"strconv"
 )
 
-// replace watches a new target: what is not in it any more loses its watch.
-func (w *Watcher) replace(t Target) {
-	want := map[string]bool{}
-	w.dirs, w.rules = map[string]bool{}, map[string]bool{}
-	var extra []string // hold rules only
-	for _, rel := range t.Dirs {
-		dir := filepath.Join(t.Root, rel)
-		want[dir], w.dirs[dir] = true, true
-	}
-	for _, rule := range t.Rules {
-		if !filepath.IsAbs(rule) {
-			rule = filepath.Join(t.Root, rule)
-		}
-		w.rules[rule] = true
-		if dir := filepath.Dir(rule); !want[dir] {
-			want[dir] = true
-			extra = append(extra, dir)
-		}
-	}
-	for _, dir := range []string{t.Root, t.GitDir, t.Records, t.Holders} {
-		if dir != "" {
-			want[dir] = true
-		}
-	}
+// following is what has been named since begin.
+type following struct {
+	want  map[string]bool // directories that stay watched
+	dirs  map[string]bool // as in Watcher
+	rules map[string]bool
+}
+
+// begin takes a new target. Those directories that tell about everything else
+// come first, should watches run out.
+func (w *Watcher) begin(t Target) {
 	if w.stale || w.target.Root != t.Root || w.target.Records != t.Records {
 		// The same name may be another directory now.
 		w.forget(func(string) bool { return true })
-		w.stale = false
+		w.dirs, w.rules, w.stale = map[string]bool{}, map[string]bool{}, false
 	}
 	w.target = t
-	w.forget(func(dir string) bool { return !want[dir] })
-	// Those that tell about everything else come first, should watches run out.
-	for _, dir := range []string{t.Records, t.Holders, t.GitDir, t.Root} {
+	w.next = &following{want: map[string]bool{}, dirs: map[string]bool{}, rules: map[string]bool{}}
+	for _, dir := range []string{t.Records, t.Holders, t.GitDir, t.Root, t.Trust} {
 		if dir != "" {
-			w.watch(dir)
+			w.need(dir)
 		}
 	}
-	for _, rel := range t.Dirs {
-		w.watch(filepath.Join(t.Root, rel))
+	if _, err := os.Lstat(t.Trust); err != nil && t.Trust != "" {
+		w.need(filepath.Dir(t.Trust)) // its coming is noticed there
 	}
-	for _, dir := range extra {
-		w.watch(dir)
+	for _, dir := range t.Dirs {
+		w.follow(dir)
 	}
+	for _, rule := range t.Rules {
+		w.followRule(rule)
+	}
+}
+
+// need watches a directory until the next end.
+func (w *Watcher) need(dir string) {
+	if w.next != nil {
+		w.next.want[dir] = true
+	}
+	w.watch(dir)
+}
+
+// follow watches a directory with files that count.
+func (w *Watcher) follow(rel string) {
+	dir := filepath.Join(w.target.Root, rel)
+	w.dirs[dir] = true
+	if w.next != nil {
+		w.next.dirs[dir] = true
+	}
+	w.need(dir)
+}
+
+// followRule watches a file that says what directories count.
+func (w *Watcher) followRule(rule string) {
+	if !filepath.IsAbs(rule) {
+		rule = filepath.Join(w.target.Root, rule)
+	}
+	w.rules[rule] = true
+	if w.next != nil {
+		w.next.rules[rule] = true
+	}
+	w.need(filepath.Dir(rule))
+}
+
+// end takes the watches off what was not named since begin.
+func (w *Watcher) end() {
+	if w.next == nil {
+		return
+	}
+	next := w.next
+	w.next = nil
+	w.dirs, w.rules = next.dirs, next.rules
+	w.forget(func(dir string) bool { return !next.want[dir] })
 }
 
 // forget takes the watches off the directories that gone picks.

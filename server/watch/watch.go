@@ -35,12 +35,16 @@ const maxWatches = 200_000
 // linkFile is what setup makes and teardown removes in a git directory.
 const linkFile = "forklift.json"
 
+// indexFile is where git keeps what it tracks, in a git directory.
+const indexFile = "index"
+
 // Target is what is watched. Paths are absolute; those that are "" are not.
 type Target struct {
 	Root    string   // the worktree's top
 	GitDir  string   // of the worktree
 	Records string   // the directory of the worktree's records
 	Holders string   // the directory of the managed commands' files
+	Trust   string   // the directory of the user's approvals, which may not be there yet
 	Dirs    []string // relative to Root
 	Rules   []string // absolute or relative to Root: files that say what Dirs are, in whatever directory
 }
@@ -51,6 +55,7 @@ type Event struct {
 	Dirs    bool // the directories themselves may be others: Set is to be called
 	Records bool // the worktree's records or its commands
 	Link    bool // it was set up, torn down, moved or removed
+	Index   bool // what git tracks, so that it may ignore other files
 	// Paths are the files, relative to Root, when nothing else may have
 	// changed among the files; nil means that anything may have. They are told
 	// only of directories that the system watches: one that is scanned tells of
@@ -62,7 +67,7 @@ type Event struct {
 const maxPaths = 512
 
 // None reports an event that tells of nothing.
-func (e Event) None() bool { return !e.Files && !e.Dirs && !e.Records && !e.Link }
+func (e Event) None() bool { return !e.Files && !e.Dirs && !e.Records && !e.Link && !e.Index }
 
 // Add merges another event.
 func (e *Event) Add(more Event) {
@@ -83,6 +88,7 @@ func (e *Event) Add(more Event) {
 	e.Dirs = e.Dirs || more.Dirs
 	e.Records = e.Records || more.Records
 	e.Link = e.Link || more.Link
+	e.Index = e.Index || more.Index
 }
 
 // everything is the event after which nothing is known.
@@ -102,8 +108,7 @@ type Options struct {
 // Watcher watches one worktree. Its methods may be called from any goroutine.
 type Watcher struct {
 	opt    Options
-	set    chan Target
-	isSet  chan struct{}
+	calls  chan func() // for run
 	out    chan Event
 	quit   chan struct{}
 	ended  chan struct{}
@@ -116,6 +121,7 @@ type Watcher struct {
 	rules   map[string]bool   // absolute paths of the target's Rules
 	watched map[string]bool   // absolute directories that have a watch
 	scanned map[string]string // those that have none, with what was seen last
+	next    *following        // what stays at End; nil when nobody has begun
 	// stale: the watches may be of other directories than their names say, so
 	// that the next target gets new ones. A watch stays with a directory that
 	// is moved, below it too, under the old name, and a new one by the new name
@@ -136,9 +142,9 @@ func New(opt Options) *Watcher {
 		opt.Every = ScanEvery
 	}
 	w := &Watcher{
-		opt: opt, set: make(chan Target), isSet: make(chan struct{}), out: make(chan Event),
+		opt: opt, calls: make(chan func()), out: make(chan Event),
 		quit: make(chan struct{}), ended: make(chan struct{}),
-		dirs: map[string]bool{}, watched: map[string]bool{}, scanned: map[string]string{},
+		dirs: map[string]bool{}, rules: map[string]bool{}, watched: map[string]bool{}, scanned: map[string]string{},
 	}
 	var err error
 	if w.fs, err = fsnotify.NewWatcher(); err != nil {
@@ -151,13 +157,36 @@ func New(opt Options) *Watcher {
 // Set replaces what is watched. Of every change after it returns an event is
 // told.
 func (w *Watcher) Set(t Target) {
+	w.call(func() { w.begin(t); w.end() })
+}
+
+// Begin begins to replace what is watched, for one who finds out what there is
+// while he reads it: t is watched from now on, and so is what was watched before,
+// until End. A Set or a Begin in between begins anew.
+func (w *Watcher) Begin(t Target) { w.call(func() { w.begin(t) }) }
+
+// Follow watches one more directory, relative to the target's Root; with rule
+// one more file that says what Dirs are. Of every change after it returns an
+// event is told. Without a Begin it counts until the next one.
+func (w *Watcher) Follow(path string, rule bool) {
+	w.call(func() {
+		if rule {
+			w.followRule(path)
+		} else {
+			w.follow(path)
+		}
+	})
+}
+
+// End lets go of what neither Begin nor Follow have named.
+func (w *Watcher) End() { w.call(w.end) }
+
+// call has run call f, and waits for it.
+func (w *Watcher) call(f func()) {
+	done := make(chan struct{})
 	select {
-	case w.set <- t:
-	case <-w.ended:
-		return
-	}
-	select {
-	case <-w.isSet:
+	case w.calls <- func() { f(); close(done) }:
+		<-done
 	case <-w.ended:
 	}
 }
@@ -188,13 +217,8 @@ func (w *Watcher) run() {
 		select {
 		case <-w.quit:
 			return
-		case t := <-w.set:
-			w.replace(t)
-			select {
-			case w.isSet <- struct{}{}:
-			case <-w.quit:
-				return
-			}
+		case f := <-w.calls:
+			f()
 		case e := <-events:
 			g.add(w.classify(e))
 		case err := <-errs:
@@ -235,8 +259,12 @@ func (w *Watcher) classify(e fsnotify.Event) Event {
 		return Event{Records: true}
 	case dir == t.Records && t.Records != "":
 		return Event{Records: !strings.HasPrefix(base, "stat-cache")}
+	case name == t.Trust:
+		return Event{Records: true, Dirs: true} // approvals can come from now on
+	case dir == t.Trust && t.Trust != "":
+		return Event{Records: true}
 	case dir == t.GitDir && t.GitDir != "":
-		return Event{Link: base == linkFile}
+		return Event{Link: base == linkFile, Index: base == indexFile}
 	case dir == t.Root && base == ".git":
 		return Event{Link: true}
 	case dir == t.Root && strings.HasPrefix(base, config.StagingPrefix):

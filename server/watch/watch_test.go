@@ -231,3 +231,45 @@ func TestMovedDirectoriesAreWatchedByTheirNewNames(t *testing.T) {
 		}
 	}
 }
+
+// TestATargetIsFollowed finds out what there is while it is watched.
+func TestATargetIsFollowed(t *testing.T) {
+	root, target, w := place(t, Options{})
+	must(t, os.MkdirAll(filepath.Join(root, "src/found"), 0o755))
+	next(t, w, Event{Files: true, Dirs: true})
+	target.Dirs = []string{"."}
+	w.Begin(target)
+	write(t, filepath.Join(root, "src/deep/still watched"))
+	next(t, w, Event{Files: true})
+	w.Follow("src", false)
+	w.Follow("src/found", false)
+	write(t, filepath.Join(root, "src/found/file"))
+	next(t, w, Event{Files: true})
+	w.Follow("src/inner/.git", true)
+	w.End()
+	write(t, filepath.Join(root, "src/deep/not followed"))
+	write(t, filepath.Join(root, "src/found/again"))
+	for {
+		e := <-w.Events()
+		if slices.Contains(e.Paths, "src/deep/not followed") || e.Files && e.Paths == nil {
+			t.Fatalf("event %+v", e)
+		}
+		if slices.Contains(e.Paths, "src/found/again") {
+			break
+		}
+	}
+}
+
+func TestApprovalsAndTheIndexAreTold(t *testing.T) {
+	root, target, w := place(t, Options{})
+	write(t, filepath.Join(root, ".git/index"))
+	next(t, w, Event{Index: true})
+	must(t, os.MkdirAll(filepath.Join(root, "state"), 0o755))
+	target.Trust = filepath.Join(root, "state/trust")
+	w.Set(target)
+	must(t, os.Mkdir(target.Trust, 0o700))
+	next(t, w, Event{Records: true, Dirs: true})
+	w.Set(target)
+	write(t, filepath.Join(target.Trust, "approval"))
+	next(t, w, Event{Records: true})
+}

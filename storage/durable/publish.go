@@ -29,3 +29,10 @@ func Publish(fsys vfs.FS, f vfs.File, name string) error {
 // It is no promise: nothing is durable by it, and where the system cannot do
 // it at reasonable cost nothing happens.
 func WriteOut(fsys vfs.FS, dir string) { _ = fsys.SyncFS(dir) }
+
+// EndSync makes the content of a file durable whose write-out BeginSync may
+// have started, and tells what went wrong with it.
+//
+// After nil the content is; the file's name is not. After an error any part of
+// what was written since the last sync may be lost.
+func EndSync(f vfs.File) error { return f.Sync() }

@@ -56,8 +56,9 @@ var rules = []rule{
 	{
 		name: "starting programs", pkg: "os/exec", funcs: []string{"Command", "CommandContext"},
 		// engine/gitdir asks git, engine/postgres starts servers and the npm client,
-		// commands starts what the user asked it to run, server/daemon itself.
-		allowed: []string{"engine/gitdir", "engine/postgres", "commands", "server/daemon"}, tests: true,
+		// supabase the user's Supabase CLI, commands what the user asked it to run,
+		// server/daemon itself.
+		allowed: []string{"engine/gitdir", "engine/postgres", "supabase", "commands", "server/daemon"}, tests: true,
 		reason: "few places start programs, so that all of them can be reviewed",
 	},
 	{

@@ -29,7 +29,7 @@ func (w worktree) TrackedStatus(ctx context.Context, _ *engine.Tracker, touched 
 }
 
 // Places are the worktree's top and two directories that are not there.
-func (w worktree) Places(context.Context) (*engine.Places, error) {
+func (w worktree) Places(context.Context, bool) (*engine.Places, error) {
 	root := w.e.info().Path
 	return &engine.Places{Root: root, GitDir: filepath.Join(root, ".git"), Records: filepath.Join(root, ".records"),
 		Holders: filepath.Join(root, ".records", "holders"), Dirs: []string{".", "src"}, Rules: []string{".gitignore"}}, w.e.Fail["places"]

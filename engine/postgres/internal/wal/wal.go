@@ -74,7 +74,7 @@ const (
 )
 
 // magics are the XLOG_PAGE_MAGIC of the versions that Forklift knows.
-var magics = map[uint16]string{0xD113: "16", 0xD116: "17", 0xD118: "18"}
+var magics = map[uint16]string{0xD110: "15", 0xD113: "16", 0xD116: "17", 0xD118: "18"}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

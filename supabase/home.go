@@ -1,0 +1,83 @@
+package supabase
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"forklift/engine"
+	"forklift/storage/durable"
+	"forklift/storage/fault"
+)
+
+// Names in a slot, which is a SUPABASE_HOME.
+const (
+	stacksDir   = "stacks"
+	cacheLink   = "cache"
+	stateDir    = "forklift"
+	dataDir     = "data"
+	uploadsDir  = "uploads"
+	clusterDir  = "data" // PGDATA, in the database's directory
+	stateName   = "state.json"
+	ownerName   = "owner.json"
+	sharedCache = "supabase-cache" // in the store: the services of all stacks
+)
+
+// home is the SUPABASE_HOME of a slot.
+func (s *stack) home(slot engine.Slot) string { return s.branch.SlotDir(slot) }
+
+// stackDir is the directory of the stack in a slot.
+func (s *stack) stackDir(slot engine.Slot) string {
+	return path.Join(s.home(slot), stacksDir, s.id)
+}
+
+// uploads is where Storage keeps its files.
+func (s *stack) uploads(slot engine.Slot) string { return path.Join(s.stackDir(slot), uploadsDir) }
+
+// captured is the directory with what of the stack's settings is saved.
+func (s *stack) captured(slot engine.Slot) string { return path.Join(s.home(slot), stateDir) }
+
+// database is the directory of the database's instance in a slot: under the
+// branch's own number, and between a start that made it and the stop behind
+// it under the one that the CLI chose.
+func (s *stack) database(slot engine.Slot) string {
+	number := s.number
+	if doc, err := s.readState(slot); err == nil && doc != nil && doc.database != "" {
+		number = doc.database
+	}
+	return path.Join(s.stackDir(slot), dataDir, number)
+}
+
+// cluster is PGDATA.
+func (s *stack) cluster(slot engine.Slot) string { return path.Join(s.database(slot), clusterDir) }
+
+// instanceNumber is the number that a branch's database instance is called by,
+// the same for both slots: a UUID made of the branch's id.
+func instanceNumber(branch string) string {
+	sum := sha256.Sum256([]byte("forklift database instance\x00" + branch))
+	sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80 // version 4, the usual variant
+	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+}
+
+// prepareHome makes what the CLI needs to find in a slot: the directories, and
+// the link to the cache that all stacks of the store share.
+func (s *stack) prepareHome(slot engine.Slot) error {
+	cache := path.Join(path.Dir(path.Dir(s.branch.Dir)), sharedCache)
+	for _, dir := range []string{cache, s.stackDir(slot), s.captured(slot)} {
+		if err := durable.MkdirAll(s.fs, dir, 0o700); err != nil {
+			return fault.Wrap("make directory", dir, err)
+		}
+	}
+	link := path.Join(s.home(slot), cacheLink)
+	if to, err := s.fs.Readlink(link); err == nil && to == cache {
+		return nil
+	}
+	if _, err := s.fs.Lstat(link); !errors.Is(err, fs.ErrNotExist) {
+		if err := durable.RemoveAll(s.fs, link); err != nil {
+			return fault.Wrap("remove", link, err)
+		}
+	}
+	return fault.Wrap("link to the cache", link, s.fs.Symlink(cache, link))
+}
