@@ -161,19 +161,28 @@ func TestAFailingMigration(t *testing.T) {
 }
 
 // TestOldCLI refuses a CLI without stacks by its version, and a project
-// without any by what to install.
+// without any by what to install. The question for the version leaves nothing in
+// ~/.supabase: the CLI is told not to look for a newer one, nor to count its use.
 func TestOldCLI(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, fixture(t, nil))
 	old := filepath.Join(w.Root, "old")
 	must(t, os.Mkdir(old, 0o755))
-	must(t, os.WriteFile(filepath.Join(old, "supabase"), []byte("#!/bin/sh\necho 2.117.0\n"), 0o755))
+	must(t, os.WriteFile(filepath.Join(old, "supabase"), []byte("#!/bin/sh\nenv >\"$0.env\"\necho 2.117.0\n"), 0o755))
 	path := harness.Lookup(w.Env, "PATH")
 	bin, rest, _ := strings.Cut(path, string(os.PathListSeparator))
 	for first, want := range map[string]string{old + string(os.PathListSeparator): "2.117.0", "": "npm install"} {
-		env := []string{"PATH=" + bin + string(os.PathListSeparator) + first + strings.ReplaceAll(rest, shared.hub.CLI+string(os.PathListSeparator), "")}
+		env := []string{"PATH=" + bin + string(os.PathListSeparator) + first + strings.ReplaceAll(rest, shared.hub.CLI+string(os.PathListSeparator), ""),
+			"DO_NOT_TRACK=", "SUPABASE_NO_UPDATE_NOTIFIER="}
 		if r := w.Exec(t, deadline, env, "forklift", "setup", "--yes"); r.Code == 0 || !strings.Contains(r.Stderr, want) {
 			t.Errorf("want a refusal that says %q: %v", want, r)
+		}
+	}
+	told, err := os.ReadFile(filepath.Join(old, "supabase.env"))
+	must(t, err)
+	for _, name := range []string{"DO_NOT_TRACK=1\n", "SUPABASE_NO_UPDATE_NOTIFIER=1\n"} {
+		if !strings.Contains(string(told), name) {
+			t.Errorf("the CLI is not told %s", name)
 		}
 	}
 	w.clean()

@@ -73,7 +73,7 @@ func Open(bin, pg string) (*Hub, error) {
 	}
 	url := "http://" + listener.Addr().String()
 	h := &Hub{CLI: cli, Lock: string(lock) + "\n", bin: bin, pg: pg, Env: []string{
-		"SUPABASE_INTERNAL_SLIM_RELEASES_URL=" + url, "SUPABASE_INTERNAL_SLIM_REGISTRY_URL=" + url, "DO_NOT_TRACK=1", "SUPABASE_TELEMETRY_DISABLED=1"}}
+		"SUPABASE_INTERNAL_SLIM_RELEASES_URL=" + url, "SUPABASE_INTERNAL_SLIM_REGISTRY_URL=" + url, "DO_NOT_TRACK=1", "SUPABASE_NO_UPDATE_NOTIFIER=1"}}
 	if account != "" {
 		h.Env = append(h.Env, "SUPABASE_NATIVE_POSTGRES_USER="+account)
 	}
