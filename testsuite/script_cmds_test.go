@@ -347,3 +347,19 @@ func cmdMount(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("mount", append(args[1:], dir)...))
 	ts.Defer(func() { _ = exec.Command("umount", "-l", dir).Run() })
 }
+
+// cmdShells: `shells` puts zsh, fish and direnv into PATH, those of the system
+// or of .cache; ZSH_TREE is where the latter's zsh has its modules.
+func cmdShells(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: shells")
+	}
+	top := ts.Getenv("TOP")
+	cmd := exec.Command(filepath.Join(top, "testsuite", "shells.sh"), filepath.Join(top, ".cache", "shells"))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	ts.Check(err)
+	bin := strings.TrimSpace(string(out))
+	ts.Setenv("PATH", bin+string(os.PathListSeparator)+ts.Getenv("PATH"))
+	ts.Setenv("ZSH_TREE", filepath.Dir(bin))
+}

@@ -118,6 +118,7 @@ func TestScripts(t *testing.T) {
 			"put":        cmdPut,
 			"age":        cmdAge,
 			"mount":      cmdMount,
+			"shells":     cmdShells,
 			"killed":     cmdKilled,
 		},
 		RequireUniqueNames: true,

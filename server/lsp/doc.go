@@ -41,6 +41,7 @@
 // # Limits
 //
 // A header line has at most 8 KiB and there are at most 16 of them, a body has
-// at most 16 MiB, at most 16,384 requests of a connection are open, and every
-// request to the client ends at a deadline.
+// at most 16 MiB, at most 16,384 requests of a connection are open, of which at
+// most [DefaultParallel] run outside of lanes, so that a client that floods holds
+// up itself and no other one, and every request to the client ends at a deadline.
 package lsp

@@ -11,6 +11,11 @@ import (
 // maxInFlight is how many requests of a connection may be open.
 const maxInFlight = 16 << 10
 
+// DefaultParallel is how many requests of a connection run at once, unless
+// Options say otherwise: a client that floods gets the same share as one that
+// does not. Requests of a lane are not counted, since each runs alone.
+const DefaultParallel = 8
+
 // errPanic stands for an error that the client is told nothing about.
 var errPanic = errors.New("internal error")
 
@@ -44,7 +49,7 @@ func (s *server) call(call *jsonrpc2.Call) {
 	go func() {
 		defer s.requests.Done()
 		defer s.leave(done, before)
-		result, err := s.run(ctx, before, method, params)
+		result, err := s.run(ctx, before, done.name != "", method, params)
 		if err != nil && ctx.Err() != nil && !errors.As(err, new(*Error)) {
 			err = context.Canceled
 		}
@@ -111,11 +116,19 @@ func (s *server) leave(own lane, before <-chan struct{}) {
 	}
 }
 
-// run waits for the turn of a request and lets the handler answer it.
-func (s *server) run(ctx context.Context, before <-chan struct{}, method string, params json.RawMessage) (result any, err error) {
+// run waits for the turn of a request, in its lane or among all that have none, and lets the handler answer it.
+func (s *server) run(ctx context.Context, before <-chan struct{}, laned bool, method string, params json.RawMessage) (result any, err error) {
 	if before != nil {
 		select {
 		case <-before:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if !laned {
+		select {
+		case s.places <- struct{}{}:
+			defer func() { <-s.places }()
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

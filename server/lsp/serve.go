@@ -23,6 +23,7 @@ const flushTimeout = 2 * time.Second
 type Options struct {
 	Log         *slog.Logger  // nil: nowhere
 	CallTimeout time.Duration // 0: DefaultCallTimeout
+	Parallel    int           // requests that run at once; 0: DefaultParallel
 	MaxHeader   int           // 0: MaxHeader
 	MaxBody     int           // 0: MaxBody
 	// WatchProcess ends the connection when the process that initialize
@@ -55,6 +56,7 @@ type server struct {
 	dispatch sync.Mutex // held while a message is handled in wire order
 	ended    bool       // nothing is handled any more
 
+	places   chan struct{} // one for each request that runs outside of a lane
 	requests sync.WaitGroup
 	mu       sync.Mutex
 	inflight map[jsonrpc2.ID]context.CancelFunc
@@ -74,6 +76,10 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, h Handler, opt Options) 
 		handler: h, conn: newConn(rwc, opt.CallTimeout), opt: opt, log: opt.Log, gone: make(chan struct{}),
 		inflight: map[jsonrpc2.ID]context.CancelFunc{}, lanes: map[string]chan struct{}{},
 	}
+	if opt.Parallel <= 0 {
+		opt.Parallel = DefaultParallel
+	}
+	s.places = make(chan struct{}, opt.Parallel)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Editor, Window } from './editor';
+import type { Editor } from './editor';
+import type { Window } from './window';
 import type { Repository, World } from './world';
 
 /** Runs a story with a window on a repository, and shows the window when it fails. */
@@ -12,8 +13,8 @@ export async function inWindow(editor: Editor, path: string, name: string, run: 
 	try {
 		await run(w);
 	} catch (e) {
-		await w.screenshot(`failed-${name}`);
-		console.log(editor.logs());
+		await w.screenshot(`failed-${name}`).catch(() => undefined);
+		console.log(`${name}: ${await w.looks().catch(String)}\n${editor.logs()}`);
 		throw e;
 	} finally {
 		await w.close();
@@ -51,13 +52,13 @@ async function there_and_back(world: World, editor: Editor): Promise<void> {
 		r.must('db', 'start');
 
 		await w.command('Forklift: Capture Checkpoint With a Name');
-		await w.type('before_change');
-		await w.type('all invoices are right');
+		await w.type('Forklift: Capture Checkpoint (1 of 2)', 'before_change');
+		await w.type('Forklift: Capture Checkpoint (2 of 2)', 'all invoices are right');
 		await w.answer('Captured before_change');
 		await w.says(/before_change$/);
 
 		const entered = await w.command('Forklift: Capture Checkpoint');
-		await w.toast('Captured').first().waitFor();
+		await w.toast('Captured').waitFor();
 		console.log(`figure: palette Enter to "Captured": ${Math.round(performance.now() - entered)} ms`);
 		await w.answer('Captured');
 		r.must('restore', 'before_change');
@@ -82,20 +83,20 @@ async function there_and_back(world: World, editor: Editor): Promise<void> {
 		const row = (await w.view('Checkpoints')).locator('.monaco-list-row', { hasText: 'before_change' });
 		await row.hover();
 		await row.locator('.action-label[aria-label^="Restore Checkpoint"]').click();
-		await w.dialog.waitFor();
+		await w.dialog('Restore before_change in shop?').waitFor();
 		await w.screenshot('restore');
-		const question = await w.decide('Restore');
+		const question = await w.decide('Restore before_change in shop?', 'Restore');
 		for (const named of ['src/app.py', 'src/new.py', 'invoices', 'Undo Last Restore']) {
 			assert.ok(question.includes(named), `the question names ${named}: ${question}`);
 		}
-		await w.toast('Restored before_change').waitFor();
+		await w.told('Restored before_change');
 		assert.ok(r.read('src/app.py').includes('line_38 = 38'), 'the file is back');
 		assert.equal(r.count('invoices'), 0, 'the rows are back');
 		await w.page.locator('.view-line', { hasText: 'line_38 = 38' }).first().waitFor();
-		assert.equal(await w.position(), 40, 'the editor keeps its place');
+		await w.at(40); // the editor keeps its place
 
 		await w.answer('Restored before_change', 'Undo');
-		await w.toast('Undone').waitFor();
+		await w.told('Undone');
 		assert.ok(r.read('src/app.py').includes('"changed"'));
 		assert.equal(r.count('invoices'), 124);
 		await w.page.locator('.view-line', { hasText: '"changed"' }).first().waitFor();
@@ -117,29 +118,28 @@ async function unsaved(world: World, editor: Editor): Promise<void> {
 		r.sql('INSERT INTO invoices VALUES (99, 99)');
 		await w.openFile('app.py');
 		await w.goTo(1);
-		await w.page.keyboard.type('typed = 1 ');
+		await w.write('typed = 1 ');
 		await w.page.locator('.tab.active.dirty').waitFor();
 
 		await w.command('Forklift: Restore Checkpoint');
-		await w.pick('before_change');
-		const text = await w.decide('Cancel');
+		await w.pick('Forklift: Restore Checkpoint', 'before_change');
+		const text = await w.decide('unsaved changes', 'Cancel');
 		assert.ok(text.includes('src/app.py has unsaved changes'), text);
 		assert.equal(r.count('invoices'), 11, 'nothing was restored');
 		assert.equal(r.forklift(['capture']).code, 10, 'the command line refuses, too');
 
 		await w.command('Forklift: Capture Checkpoint');
-		await w.decide('Save All and Capture');
-		await w.toast('Captured').waitFor();
+		await w.decide('unsaved changes', 'Save All and Capture');
 		await w.answer('Captured');
 		assert.ok(r.read('src/app.py').startsWith('typed = 1'));
 
 		await w.page.locator('.tab.active:not(.dirty)').waitFor();
-		await w.page.keyboard.type('again ');
+		await w.write('again ');
 		await w.page.locator('.tab.active.dirty').waitFor();
 		await w.command('Forklift: Restore Checkpoint');
-		await w.pick('before_change');
-		await w.decide('Discard and Restore');
-		await w.decide('Restore');
+		await w.pick('Forklift: Restore Checkpoint', 'before_change');
+		await w.decide('unsaved changes', 'Discard and Restore');
+		await w.decide('Restore before_change in unsaved?', 'Restore');
 		await w.answer('Restored before_change');
 		assert.equal(r.read('src/app.py'), before);
 		assert.equal(r.count('invoices'), 10);
@@ -161,8 +161,8 @@ async function killed(world: World, editor: Editor): Promise<void> {
 		await w.page.locator('.statusbar-item.error-kind[id$="forklift.status"]').waitFor();
 		await w.screenshot('interrupted');
 		assert.equal(r.forklift(['capture']).code, 6, 'nothing else is done meanwhile');
-		await w.status.click();
-		await w.decide('Recover');
+		await w.clickStatus('restore interrupted');
+		await w.decide('was interrupted', 'Recover');
 		await w.answer('Recovered');
 		await w.says('before_change');
 		const back = r.read('src/app.py').startsWith('changed');
@@ -180,17 +180,17 @@ async function oneFile(world: World, editor: Editor): Promise<void> {
 		await w.says('2 files');
 		await w.openFile('app.py');
 		await w.command('Forklift: Compare File With Checkpoint');
-		await w.pick('before_change');
+		await w.pick('Forklift: Compare src/app.py With', 'before_change');
 		await w.page.locator('.tab.active', { hasText: 'before_change ↔ now' }).waitFor();
 		await w.command('Forklift: Compare Worktree With Checkpoint');
-		await w.pick('before_change');
+		await w.pick('Forklift: Compare Worktree With', 'before_change');
 		await w.page.locator('.tab.active', { hasText: 'Changes since before_change (2 files)' }).waitFor();
 		await w.page.locator('.multiDiffEntry .view-line', { hasText: 'line_30 = "changed"' }).first().waitFor();
 		await w.screenshot('compare');
 		await w.openFile('app.py');
 		await w.command('Forklift: Restore This File');
-		await w.pick('before_change');
-		const question = await w.decide('Restore');
+		await w.pick('Forklift: Restore src/app.py From', 'before_change');
+		const question = await w.decide('Restore src/app.py from before_change?', 'Restore');
 		assert.ok(question.includes('src/app.py') && !question.includes('invoice.sql') && !question.includes('database'), question);
 		await w.answer('Restored before_change');
 		assert.equal(r.read('src/app.py'), before);
@@ -205,8 +205,8 @@ async function tools(world: World, editor: Editor): Promise<void> {
 	await inWindow(editor, r.path, 'tools', async (w) => {
 		await w.says('before_change');
 		await w.command('Forklift: Run Command');
-		await w.pick('count');
-		const shown = await w.decide('Approve');
+		await w.pick('Forklift: Run in tools', 'count');
+		const shown = await w.decide('Approve what .forklift.json would run?', 'Approve');
 		assert.ok(shown.includes('ls src | wc -l | tee counted.txt'), shown);
 		await w.until(() => existsSync(join(r.path, 'counted.txt')) && r.read('counted.txt').trim() === '2', 'the command has run');
 		await w.screenshot('terminal');
@@ -217,14 +217,14 @@ async function tools(world: World, editor: Editor): Promise<void> {
 		await w.answer('Copied the diagnostics');
 		const told = await w.clipboard();
 		assert.ok(told.includes('"phase": "running"') && !told.includes('postgres'), told);
-		await w.status.click();
+		await w.clickStatus('before_change');
 		await w.row('Restore Checkpoint').waitFor();
 		await w.screenshot('actions');
-		await w.page.keyboard.press('Escape');
+		await w.escape();
 		await w.command('Forklift: New Worktree From Checkpoint');
-		await w.pick('before_change');
-		await w.type('try-it');
-		await w.toast('Made the worktree').waitFor();
+		await w.pick('Forklift: New Worktree From', 'before_change');
+		await w.type('Forklift: New Worktree From before_change', 'try-it');
+		await w.told('Made the worktree');
 		assert.ok(r.must('worktree', 'list').includes('try-it'));
 		await w.answer('Made the worktree');
 		await w.command('Forklift: Forget Checkpoint');
@@ -233,13 +233,14 @@ async function tools(world: World, editor: Editor): Promise<void> {
 		r.must('capture', 'needed');
 		await w.says('needed');
 		await w.command('Forklift: Forget Checkpoint');
-		await w.pick('useless');
-		await w.decide('Forget');
+		await w.pick('Forklift: Forget Checkpoint', 'useless');
+		await w.decide('Forget useless?', 'Forget');
 		await w.until(() => !r.must('list').includes('useless'), 'the checkpoint is forgotten');
 		await w.command('Forklift: Prune');
-		await w.dialog.or(w.toast('There is nothing to free')).first().waitFor();
-		if (await w.dialog.isVisible()) {
-			await w.decide('Prune');
+		const question = w.dialog('Free about');
+		await question.or(w.toast('There is nothing to free')).waitFor();
+		if (await question.isVisible()) {
+			await w.decide('Free about', 'Prune');
 			await w.answer('Freed');
 		} else {
 			await w.answer('There is nothing to free');

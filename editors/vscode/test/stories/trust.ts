@@ -21,8 +21,7 @@ async function untrusted(world: World, editor: Editor): Promise<void> {
 		await w.page.locator('.welcome-view-content', { hasText: 'not trusted' }).first().waitFor();
 		await w.screenshot('untrusted');
 		assert.ok(!r.must('daemon', 'status', '--json').includes(r.path), 'no session has the worktree open');
-		await w.status.click();
-		await w.page.locator('.workspace-trust-editor .monaco-button', { hasText: /^Trust$/ }).first().click();
+		await w.trust();
 		await w.says('before_change');
 	});
 	r.tearDown();
@@ -34,8 +33,7 @@ async function missing(world: World, editor: Editor): Promise<void> {
 	rmSync(link);
 	try {
 		await inWindow(editor, r.path, 'missing', async (w) => {
-			await w.status.click();
-			await w.page.locator('.workspace-trust-editor .monaco-button', { hasText: /^Trust$/ }).first().click();
+			await w.trust();
 			await w.says('forklift not found');
 			await w.toast('was not found on the PATH').waitFor();
 			await w.view('Checkpoints');

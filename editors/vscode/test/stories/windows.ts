@@ -23,8 +23,8 @@ async function worktrees(world: World, editor: Editor): Promise<void> {
 			await b.says('in_right');
 			await b.view('Checkpoints');
 			await b.command('Forklift: Capture Checkpoint With a Name');
-			await b.type('second');
-			await b.type('');
+			await b.type('Forklift: Capture Checkpoint (1 of 2)', 'second');
+			await b.type('Forklift: Capture Checkpoint (2 of 2)', '');
 			await b.answer('Captured second');
 			await b.says('second');
 			assert.ok(/before_change/.test((await a.status.innerText()).trim()), 'the other window stays where it is');
@@ -39,9 +39,9 @@ async function worktrees(world: World, editor: Editor): Promise<void> {
 	await inWindow(editor, file, 'both', async (w) => {
 		await w.says(/left: before_change|right: second/);
 		await w.command('Forklift: Capture Checkpoint With a Name');
-		await w.pick('right');
-		await w.type('from_both');
-		await w.type('');
+		await w.pick('Forklift: Worktree', 'right');
+		await w.type('Forklift: Capture Checkpoint (1 of 2)', 'from_both');
+		await w.type('Forklift: Capture Checkpoint (2 of 2)', '');
 		await w.answer('Captured from_both');
 		assert.ok(right.must('list').includes('from_both'));
 		assert.ok(!r.must('list').includes('from_both'));

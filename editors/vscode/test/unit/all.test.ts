@@ -1,3 +1,4 @@
 /** Unit tests of what needs no editor. */
+import './manifest.test';
 import './text.test';
 import './versions.test';
