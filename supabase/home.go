@@ -1,11 +1,14 @@
 package supabase
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 
 	"forklift/engine"
 	"forklift/storage/durable"
@@ -22,6 +25,7 @@ const (
 	clusterDir  = "data" // PGDATA, in the database's directory
 	stateName   = "state.json"
 	ownerName   = "owner.json"
+	homeLink    = "home"           // in run: leads to the slot that was started last
 	sharedCache = "supabase-cache" // in the store: the services of all stacks
 )
 
@@ -80,4 +84,75 @@ func (s *stack) prepareHome(slot engine.Slot) error {
 		}
 	}
 	return fault.Wrap("link to the cache", link, s.fs.Symlink(cache, link))
+}
+
+// pointHome makes the link lead to a slot: what commands are given as
+// SUPABASE_HOME stays right when a restore goes to the other slot.
+func (s *stack) pointHome(slot engine.Slot) error {
+	link, to := s.runFile(homeLink), s.home(slot)
+	if now, err := s.fs.Readlink(link); err == nil && now == to {
+		return nil
+	}
+	temp := s.runFile(durable.TempName())
+	if err := s.fs.Symlink(to, temp); err != nil {
+		return fault.Wrap("link to the slot", link, err)
+	}
+	return fault.Wrap("link to the slot", link, durable.Rename(s.fs, temp, link))
+}
+
+// stackID is what the name of a stack's directory looks like.
+var stackID = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// follow gives the directories of a stack the id that belongs to the place of
+// its overlay: the store may have been moved since they were made.
+func (s *stack) follow() error {
+	for _, slot := range [...]engine.Slot{engine.SlotA, engine.SlotB} {
+		dir := path.Join(s.home(slot), stacksDir)
+		entries, err := s.fs.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fault.Wrap("look at stacks", dir, err)
+		}
+		var old []string
+		for _, e := range entries {
+			if e.Type.IsDir() && stackID.MatchString(e.Name) {
+				old = append(old, e.Name)
+			}
+		}
+		if len(old) != 1 || old[0] == s.id {
+			continue
+		}
+		if err := s.rewrite(slot, path.Join(dir, old[0], stateName), old[0]); err != nil {
+			return err
+		}
+		if err := durable.Rename(s.fs, path.Join(dir, old[0]), s.stackDir(slot)); err != nil {
+			return fault.Wrap("rename", path.Join(dir, old[0]), err)
+		}
+	}
+	return nil
+}
+
+// rewrite makes the state.json of a stack that was elsewhere this one's. A
+// captured state, if there is one, takes its place anyway.
+func (s *stack) rewrite(slot engine.Slot, name, old string) error {
+	text, err := durable.ReadFile(s.fs, name, maxStateBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fault.Wrap("read the stack's state", name, err)
+	}
+	var d struct {
+		Identity identity `json:"identity"`
+	}
+	if err := json.Unmarshal(text, &d); err != nil || d.Identity.ProjectRoot == "" {
+		return nil // the start will say what is wrong with it
+	}
+	was := path.Dir(path.Dir(d.Identity.ProjectRoot)) // the branch's directory
+	for _, p := range [][2]string{{jsonText(was), jsonText(path.Dir(path.Dir(s.overlay.dir)))}, {old, s.id}} {
+		text = bytes.ReplaceAll(text, []byte(p[0]), []byte(p[1]))
+	}
+	return fault.Wrap("write the stack's state", name, durable.WriteFile(s.fs, name, text, 0o600))
 }

@@ -59,14 +59,6 @@ func (s *stack) launchRecord() *launch {
 	return &l
 }
 
-// launched is the CLI that started the stack last.
-func (s *stack) launched() cli {
-	if l := s.launchRecord(); l != nil {
-		return l.CLI
-	}
-	return cli{}
-}
-
 // owner is the pid of the supervisor of a slot's stack; 0 when none lives.
 func (s *stack) owner(slot engine.Slot) (int, error) {
 	name := path.Join(s.stackDir(slot), ownerName)
@@ -126,6 +118,9 @@ func (s *stack) look() (sight, error) {
 // State tells what the stack does.
 func (s *stack) State(ctx context.Context, slot engine.Slot) (engine.Status, error) {
 	s.selected = slot
+	if err := s.follow(); err != nil {
+		return engine.Status{}, err
+	}
 	var seen sight
 	err := s.await(ctx, settleTimeout, func() (bool, error) {
 		var err error
@@ -208,16 +203,18 @@ func (s *stack) Start(ctx context.Context, slot engine.Slot) error {
 		if s.launchRecord() != nil {
 			return nil
 		}
-		// Its starter was killed before it knew what was started.
-		return s.recordLaunch(ctx, slot)
 	}
 	p, err := s.program(ctx)
 	if err != nil {
 		return err
 	}
 	progress.Report(ctx, progress.Event{Phase: "start stack"})
-	if err := s.prepare(slot); err != nil {
-		return err
+	// Where a supervisor lives, its starter was killed before it knew what was
+	// started: the CLI waits for what it finds.
+	if seen.owner == 0 {
+		if err := s.prepare(slot, seen); err != nil {
+			return err
+		}
 	}
 	if err := s.start(ctx, p, slot); err != nil {
 		return errors.Join(err, s.abandon(ctx, slot))
@@ -226,7 +223,7 @@ func (s *stack) Start(ctx context.Context, slot engine.Slot) error {
 }
 
 // prepare makes everything that the CLI finds when it starts a slot's stack.
-func (s *stack) prepare(slot engine.Slot) error {
+func (s *stack) prepare(slot engine.Slot, seen sight) error {
 	project, err := s.project()
 	if err != nil {
 		return err
@@ -235,10 +232,14 @@ func (s *stack) prepare(slot engine.Slot) error {
 		return err
 	}
 	// What was left by a stop that was not ours, or that was interrupted.
-	if seen, err := s.look(); err == nil && seen.pid == 0 {
+	if seen.pid == 0 {
 		if err := s.harvest(slot); err != nil {
 			return err
 		}
+	}
+	// From here on it does not count for this slot any more.
+	if err := s.forgetLaunch(); err != nil {
+		return err
 	}
 	lock, err := s.capturedFile(slot, path.Base(lockName), maxLockBytes)
 	if err != nil {
@@ -251,7 +252,19 @@ func (s *stack) prepare(slot engine.Slot) error {
 	if err := s.overlay.derive(project, ports, lock); err != nil {
 		return err
 	}
+	if err := s.pointHome(slot); err != nil {
+		return err
+	}
 	return s.materialise(slot)
+}
+
+// forgetLaunch removes the record of the last start, durably.
+func (s *stack) forgetLaunch() error {
+	name := s.runFile(launchName)
+	if _, err := s.fs.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fault.Wrap("remove", name, durable.Remove(s.fs, name))
 }
 
 // start runs the CLI and records what it started.

@@ -171,12 +171,25 @@ func (s *stack) program(ctx context.Context) (cli, error) {
 	if err := p.sign(); err != nil {
 		return p, err
 	}
-	if last := s.launched(); last.Path == p.Path && last.Size == p.Size && last.Mtime == p.Mtime {
-		p.Version = last.Version
-		return p, nil
+	var last cli
+	if record.Read(s.fs, s.runFile(cliName), cliKind, cliFormat, &last) == nil && last.Path == p.Path && last.Size == p.Size && last.Mtime == p.Mtime {
+		return last, nil
 	}
 	if p.Version, err = p.ask(ctx, s.deps.Environ); err != nil {
 		return p, err
 	}
-	return p, checkVersion(p.Version, p.Path)
+	if err := checkVersion(p.Version, p.Path); err != nil {
+		return p, err
+	}
+	if _, err := s.fs.Lstat(s.branch.RunDir()); err != nil {
+		return p, nil // the branch is not made yet, or gone
+	}
+	return p, record.Write(s.fs, s.runFile(cliName), cliKind, cliFormat, p)
 }
+
+// The record of the CLI that was found, which spares asking for its version.
+const (
+	cliName   = "cli.json"
+	cliKind   = "supabase-cli"
+	cliFormat = 1
+)

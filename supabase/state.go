@@ -186,6 +186,9 @@ func (s *stack) harvest(slot engine.Slot) error {
 	}
 	for from, limit := range map[string]int64{lockName: maxLockBytes, configName: maxConfigBytes} {
 		text, err := durable.ReadFile(s.fs, path.Join(s.overlay.dir, from), limit)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // what was captured before holds
+		}
 		if err != nil {
 			return fault.Wrap("read overlay", path.Join(s.overlay.dir, from), err)
 		}
@@ -196,17 +199,34 @@ func (s *stack) harvest(slot engine.Slot) error {
 			return err
 		}
 	}
-	version := capturedVersion{CLI: s.launched().Version, Runtime: doc.runtime, Values: s.markedValues()}
-	data, err := record.Encode(versionKind, versionFormat, version)
-	if err != nil {
-		return err
-	}
-	if err := put(s.fs, path.Join(dir, versionName), data, 0o600); err != nil {
+	if err := s.captureVersion(slot, doc); err != nil {
 		return err
 	}
 	// The last one: with it the captured state counts.
 	name := path.Join(dir, stateName)
 	return fault.Wrap("write captured state", name, durable.WriteFile(s.fs, name, s.toCaptured(slot, doc), 0o600))
+}
+
+// captureVersion writes what describes the captured state. Without a record of
+// the slot's last start, which was killed, what describes it still holds.
+func (s *stack) captureVersion(slot engine.Slot, doc *document) error {
+	l := s.launchRecord()
+	if l == nil || l.Slot != slot {
+		return nil
+	}
+	p, err := s.ports()
+	if err != nil {
+		return err
+	}
+	version := capturedVersion{CLI: l.CLI.Version, Runtime: doc.runtime, Values: make(map[string]string, len(l.Values))}
+	for name, text := range l.Values {
+		version.Values[name] = p.mark(text)
+	}
+	data, err := record.Encode(versionKind, versionFormat, version)
+	if err != nil {
+		return err
+	}
+	return put(s.fs, path.Join(s.captured(slot), versionName), data, 0o600)
 }
 
 // rename gives the database's directory the branch's number, in place of the

@@ -171,23 +171,6 @@ func (s *stack) capturedVersion(slot engine.Slot) (*capturedVersion, error) {
 	return &v, nil
 }
 
-// markedValues is what the status showed, with marks for the ports.
-func (s *stack) markedValues() map[string]string {
-	l := s.launchRecord()
-	if l == nil {
-		return nil
-	}
-	p, err := s.ports()
-	if err != nil {
-		return nil
-	}
-	values := make(map[string]string, len(l.Values))
-	for name, text := range l.Values {
-		values[name] = p.mark(text)
-	}
-	return values
-}
-
 // Env is what a managed command is given. Addresses are the same for as long as
 // the branch lives; keys are those of the last start or, before the first one,
 // those that came with the data.
@@ -196,7 +179,7 @@ func (s *stack) Env(_ context.Context, connectionEnv string) ([]engine.EnvVar, e
 		return nil, &fault.Error{Op: "name variables", Path: connectionEnv, Kind: fault.Usage, Err: errors.New("it would show the database's password to every visitor of the app"),
 			Hint: "Choose another connection_env in .forklift.json, such as DATABASE_URL."}
 	}
-	values, slot, err := s.values()
+	values, err := s.values()
 	if err != nil {
 		return nil, err
 	}
@@ -207,33 +190,33 @@ func (s *stack) Env(_ context.Context, connectionEnv string) ([]engine.EnvVar, e
 		}
 	}
 	return append(vars,
-		engine.EnvVar{Name: homeVariable, Value: s.home(slot)},
+		engine.EnvVar{Name: homeVariable, Value: s.runFile(homeLink)},
 		engine.EnvVar{Name: workdirVariable, Value: s.overlay.dir},
 		engine.EnvVar{Name: stackVariable, Value: "1"}), nil
 }
 
-// values are what the status shows, and the slot that they are of.
-func (s *stack) values() (map[string]string, engine.Slot, error) {
+// values are what the status shows.
+func (s *stack) values() (map[string]string, error) {
 	if l := s.launchRecord(); l != nil {
-		return l.Values, l.Slot, nil
+		return l.Values, nil
 	}
 	for _, slot := range [...]engine.Slot{engine.SlotA, engine.SlotB} {
 		v, err := s.capturedVersion(slot)
 		if err != nil {
-			return nil, slot, err
+			return nil, err
 		}
 		if v == nil || v.Values == nil {
 			continue
 		}
 		p, err := s.ports()
 		if err != nil {
-			return nil, slot, err
+			return nil, err
 		}
 		values := make(map[string]string, len(v.Values))
 		for name, text := range v.Values {
 			values[name] = p.unmark(text)
 		}
-		return values, slot, nil
+		return values, nil
 	}
-	return nil, "", &fault.Error{Op: "name variables", Path: s.branch.Dir, Kind: fault.NotFound, Err: errors.New("the stack was not started yet"), Hint: "Run `forklift db start`."}
+	return nil, &fault.Error{Op: "name variables", Path: s.branch.Dir, Kind: fault.NotFound, Err: errors.New("the stack was not started yet"), Hint: "Run `forklift db start`."}
 }
