@@ -203,21 +203,29 @@ func lookup(environ []string, name string) (string, bool) {
 	return "", false
 }
 
-// withVars is environ with vars in place of variables of the same names.
+// withVars is environ with vars in place of variables of the same names, and
+// without those that must not be there.
 func withVars(environ []string, vars []engine.EnvVar) []string {
 	for _, v := range vars {
-		environ = setVar(environ, v.Name, v.Value)
+		if environ = unsetVar(environ, v.Name); !v.Unset {
+			environ = append(environ, v.Name+"="+v.Value)
+		}
 	}
 	return environ
 }
 
 // setVar is a copy of environ with one variable set.
 func setVar(environ []string, name, value string) []string {
+	return append(unsetVar(environ, name), name+"="+value)
+}
+
+// unsetVar is a copy of environ without one variable.
+func unsetVar(environ []string, name string) []string {
 	var out []string
 	for _, entry := range environ {
 		if key, _, _ := strings.Cut(entry, "="); key != name {
 			out = append(out, entry)
 		}
 	}
-	return append(out, name+"="+value)
+	return out
 }

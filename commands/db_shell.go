@@ -57,10 +57,7 @@ func DBShell(ctx context.Context, env Env, req DBShellRequest) (DBShellResult, e
 		if psql == "" {
 			return ownShell(ctx, env, w, url, req.Command)
 		}
-		c := child{argv: []string{psql}, dir: env.Dir, environ: env.Environ}
-		for _, v := range vars {
-			c.environ = setVar(c.environ, v.Name, v.Value)
-		}
+		c := child{argv: []string{psql}, dir: env.Dir, environ: withVars(env.Environ, vars)}
 		switch {
 		case req.Command != "":
 			c.argv = append(c.argv, "-c", req.Command)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"forklift/engine"
 	"forklift/storage/fault"
 )
 
@@ -32,7 +33,7 @@ func DBURL(ctx context.Context, env Env, _ DBURLRequest) (DBURLResult, error) {
 }
 
 // databaseURL finds the connection variable among the variables.
-func databaseURL(ctx context.Context, w Worktree) (string, []Variable, error) {
+func databaseURL(ctx context.Context, w Worktree) (string, []engine.EnvVar, error) {
 	settings, err := w.Settings(ctx)
 	if err != nil {
 		return "", nil, err
@@ -41,10 +42,8 @@ func databaseURL(ctx context.Context, w Worktree) (string, []Variable, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	var list []Variable
 	url := ""
 	for _, v := range vars {
-		list = append(list, Variable{Name: v.Name, Value: v.Value, Secret: v.Secret})
 		if v.Name == settings.ConnectionEnv {
 			url = v.Value
 		}
@@ -55,5 +54,5 @@ func databaseURL(ctx context.Context, w Worktree) (string, []Variable, error) {
 			Err: fmt.Errorf("a database of kind %s has no URL", w.Info().Kind),
 		}
 	}
-	return url, list, nil
+	return url, vars, nil
 }

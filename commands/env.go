@@ -13,6 +13,7 @@ type EnvRequest struct {
 type EnvResult struct {
 	Format    string     `json:"format"`
 	Variables []Variable `json:"variables"`
+	Unset     []string   `json:"unset"` // must not be there: with them clients would go to another database
 }
 
 // Variable is one variable of an environment.
@@ -38,8 +39,12 @@ The values stay the same across restores. Start the server with "forklift db sta
 func EnvVars(ctx context.Context, env Env, req EnvRequest) (EnvResult, error) {
 	return inWorktree(ctx, env, func(w Worktree) (EnvResult, error) {
 		vars, err := w.Env(ctx)
-		result := EnvResult{Format: req.Format, Variables: []Variable{}}
+		result := EnvResult{Format: req.Format, Variables: []Variable{}, Unset: []string{}}
 		for _, v := range vars {
+			if v.Unset {
+				result.Unset = append(result.Unset, v.Name)
+				continue
+			}
 			result.Variables = append(result.Variables, Variable{Name: v.Name, Value: v.Value, Secret: v.Secret})
 		}
 		return result, err

@@ -29,7 +29,7 @@ func variables() []commands.Variable {
 }
 
 func TestShellFormatReadsBack(t *testing.T) {
-	text, err := commands.FormatEnv(variables(), "shell")
+	text, err := commands.FormatEnv(variables(), nil, "shell")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func readDotenv(t *testing.T, text string) map[string]string {
 }
 
 func TestDotenvFormatReadsBack(t *testing.T) {
-	text, err := commands.FormatEnv(variables(), "dotenv")
+	text, err := commands.FormatEnv(variables(), nil, "dotenv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestDotenvFormatReadsBack(t *testing.T) {
 }
 
 func TestJSONFormatIsOneObject(t *testing.T) {
-	text, err := commands.FormatEnv(variables(), "json")
+	text, err := commands.FormatEnv(variables(), nil, "json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,14 +109,14 @@ func TestJSONFormatIsOneObject(t *testing.T) {
 			t.Errorf("%q came back as %q", v.Value, got[v.Name])
 		}
 	}
-	if empty, err := commands.FormatEnv(nil, "json"); err != nil || empty != "{}\n" {
+	if empty, err := commands.FormatEnv(nil, nil, "json"); err != nil || empty != "{}\n" {
 		t.Errorf("no variables: %q, %v", empty, err)
 	}
 }
 
 func TestNamesThatAShellWouldRunAreRefused(t *testing.T) {
 	for _, v := range []commands.Variable{{Name: "A;id", Value: "x"}, {Name: "", Value: "x"}, {Name: "1A", Value: "x"}, {Name: "A", Value: "a\x00b"}} {
-		if text, err := commands.FormatEnv([]commands.Variable{v}, "shell"); fault.KindOf(err) != fault.Usage {
+		if text, err := commands.FormatEnv([]commands.Variable{v}, nil, "shell"); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%+v: %q, %v", v, text, err)
 		}
 	}

@@ -24,8 +24,9 @@ var bare = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=-]*$`)
 const direnvWatch = "watch_file .forklift.json \"$(git rev-parse --absolute-git-dir)/forklift.json\"\n"
 
 // FormatEnv writes variables as text: "shell" (POSIX export lines), "dotenv",
-// "direnv" (export lines and what to watch) or "json" (one object).
-func FormatEnv(vars []Variable, format string) (string, error) {
+// "direnv" (export lines and what to watch) or "json" (one object). The first
+// and the third also take away those of unset.
+func FormatEnv(vars []Variable, unset []string, format string) (string, error) {
 	var b strings.Builder
 	if format == "direnv" {
 		b.WriteString(direnvWatch)
@@ -40,6 +41,9 @@ func FormatEnv(vars []Variable, format string) (string, error) {
 		case "dotenv":
 			fmt.Fprintf(&b, "%s=%s\n", v.Name, quoteDotenv(v.Value))
 		}
+	}
+	if len(unset) > 0 && (format == "shell" || format == "direnv") {
+		fmt.Fprintf(&b, "unset %s\n", strings.Join(unset, " "))
 	}
 	if format == "json" {
 		return jsonObject(vars)

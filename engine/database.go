@@ -56,6 +56,9 @@ type EnvVar struct {
 	Name   string
 	Value  string
 	Secret bool
+	// Unset is a variable that the command must not have, from whomever: with
+	// it clients would go to another database. Value is "".
+	Unset bool
 }
 
 // Client is a session of a running server that is not ours.
@@ -130,6 +133,13 @@ type Definer interface {
 	// Definitions compares the Tables of two observations of one history.
 	// known is false where one of them does not tell.
 	Definitions(before, after json.RawMessage) (changes []DefinitionChange, known bool, err error)
+}
+
+// Counter is a Database that can be asked for less than an Observation, by
+// those who look often.
+type Counter interface {
+	// Count asks the running server for the Counters of an Observation.
+	Count(ctx context.Context) (json.RawMessage, error)
 }
 
 // Branch is where one database of its own lives.

@@ -92,6 +92,12 @@
 // reading. The slot that a restore leaves was saved without a restart, so it
 // holds exactly the safety pair, and the next restore starts from there.
 //
+// Nothing but time is lost by a slot that holds something else. So one who has
+// time (the daemon) may prepare the idle slot, with [Worktree.PrepareIdle]:
+// under the slot's lock and the store's shared lock alone, with the same marks. It
+// looks all the time whether an operation wants to begin, and then ends. Whoever
+// removes a branch takes the locks of both slots first.
+//
 // # Parts
 //
 // A restore may be of a part: all source files, some paths of them, or the

@@ -150,8 +150,10 @@ func (w *Worktree) lockServer(ctx context.Context) (unlock func(), err error) {
 
 // lockSlot takes a slot's lock: nobody else writes to the slot or its record.
 func (w *Worktree) lockSlot(ctx context.Context, s Slot) (unlock func(), err error) {
-	return w.lockInner(ctx, "slot-"+string(s)+".lock")
+	return w.lockInner(ctx, slotLock(s))
 }
+
+func slotLock(s Slot) string { return "slot-" + string(s) + ".lock" }
 
 func (w *Worktree) lockInner(ctx context.Context, name string) (func(), error) {
 	lock, err := lockWithin(ctx, w.fs, w.file(name), true, serverLockWait)

@@ -203,21 +203,31 @@ func sameTrees(a, b []storage.TreeState) bool {
 // checkSpace refuses an operation that the store's file system has no room
 // for: a margin, and what data needs beyond what the slot occupies.
 func (w *Worktree) checkSpace(op string, slot Slot, data storage.DatabaseState) error {
-	var need int64
-	for _, t := range data.Trees {
-		need += max(0, t.Bytes-w.occupied(w.db.Place(slot, t.Name), "."))
-	}
+	need := w.missingBytes(slot, data)
 	space, err := w.fs.Space(w.branch.Dir)
 	if err != nil {
 		return fault.Wrap("look at free space", w.branch.Dir, err)
 	}
-	need += min(spaceMargin, max(0, space.TotalBytes/spaceMarginShare))
+	need += spaceMarginOf(space)
 	if space.FreeBytes >= need {
 		return nil
 	}
 	return &fault.Error{Op: op, Path: w.branch.Dir, Kind: fault.NoSpace,
 		Err:  fmt.Errorf("%d MB are needed, %d MB are free", need>>20, space.FreeBytes>>20),
 		Hint: "Make room on the store's file system; nothing was changed."}
+}
+
+// missingBytes is what a slot needs for data beyond what it occupies.
+func (w *Worktree) missingBytes(slot Slot, data storage.DatabaseState) (need int64) {
+	for _, t := range data.Trees {
+		need += max(0, t.Bytes-w.occupied(w.db.Place(slot, t.Name), "."))
+	}
+	return need
+}
+
+// spaceMarginOf is what must stay free on a file system in any case.
+func spaceMarginOf(space vfs.Space) int64 {
+	return min(spaceMargin, max(0, space.TotalBytes/spaceMarginShare))
 }
 
 // occupied adds up the sizes of the files in a directory; what cannot be

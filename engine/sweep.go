@@ -105,6 +105,13 @@ func (p *project) removeBranch(ctx context.Context, kind string, b Branch) error
 // clearRecords ends a teardown behind the removal of the link: the database
 // goes, and of the records only who the worktree was, for its checkpoints.
 func (w *Worktree) clearRecords(ctx context.Context) error {
+	for _, slot := range [...]Slot{SlotA, SlotB} {
+		unlock, err := w.lockSlot(ctx, slot) // somebody may be preparing the idle one
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
 	if err := w.removeBranch(ctx, w.rec.Kind, w.branch); err != nil {
 		return err
 	}

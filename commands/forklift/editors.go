@@ -148,6 +148,13 @@ func (a *app) daemon(ctx context.Context, env commands.Env, req DaemonRequest) (
 			}
 			return commands.StopUnused(ctx, env, look)
 		},
+		Prepare: func(ctx context.Context, w daemon.Worktree) (bool, error) {
+			env, err := wire(w.Path, session.Peer{Environ: env.Environ})
+			if err != nil {
+				return false, err
+			}
+			return commands.PrepareIdle(ctx, env)
+		},
 	})
 	if errors.Is(err, daemon.ErrRunning) {
 		if req.Background {

@@ -78,7 +78,7 @@ func renderEnv(p *printer, result any) error {
 	if !ok {
 		return fmt.Errorf("print result: it is a %T", result)
 	}
-	text, err := commands.FormatEnv(r.Variables, r.Format)
+	text, err := commands.FormatEnv(r.Variables, r.Unset, r.Format)
 	p.text.WriteString(text)
 	return err
 }

@@ -52,6 +52,11 @@ func (c *cluster) markedDatabase(slot engine.Slot) string {
 	return rec.Database
 }
 
+// misleading are libpq's variables that count more than PGHOST, or fill in
+// what a URL leaves open: with them in the user's environment, psql would change
+// another database than the worktree's.
+var misleading = []engine.EnvVar{{Name: "PGHOSTADDR", Unset: true}, {Name: "PGSERVICE", Unset: true}}
+
 // Env is the URL and libpq's variables. The socket's place is recorded, so
 // that all of it is the same as long as the branch lives.
 func (c *cluster) Env(ctx context.Context, connectionEnv string) ([]engine.EnvVar, error) {
@@ -72,7 +77,7 @@ func (c *cluster) Env(ctx context.Context, connectionEnv string) ([]engine.EnvVa
 	if connectionEnv != "" {
 		vars = append([]engine.EnvVar{{Name: connectionEnv, Value: connectionURL(socket, database)}}, vars...)
 	}
-	return vars, nil
+	return append(vars, misleading...), nil
 }
 
 // networkEnv is Env for a server that listens on loopback: for clients that
@@ -97,7 +102,7 @@ func (c *cluster) networkEnv(port int, database, connectionEnv string, err error
 		u := url.URL{Scheme: "postgresql", User: url.UserPassword(superuser, password), Host: loopback + ":" + number, Path: "/" + database, RawQuery: "sslmode=disable"}
 		vars = append([]engine.EnvVar{{Name: connectionEnv, Value: u.String(), Secret: true}}, vars...)
 	}
-	return vars, nil
+	return append(vars, misleading...), nil
 }
 
 // connectionURL is the one form that libpq, psycopg, pgx and node-pg all

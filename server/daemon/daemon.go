@@ -51,6 +51,12 @@ type Options struct {
 	// ServerIdle is how long nobody must have used a server; 0:
 	// DefaultServerIdle.
 	ServerIdle time.Duration
+	// Prepare makes the idle database slot of a worktree ready for a restore, if
+	// nothing else goes on there, and tells whether there was something to do.
+	// nil: slots are left alone.
+	Prepare func(ctx context.Context, w Worktree) (done bool, err error)
+	// PrepareEvery is how often it is thought of; 0: DefaultPrepareEvery.
+	PrepareEvery time.Duration
 	// Background says that stderr is the pipe of the front that started this
 	// process: it becomes the log once the daemon can be reached.
 	Background bool
@@ -171,11 +177,9 @@ func (d *Daemon) serve(ctx context.Context, listener *net.UnixListener) {
 		defer close(accepting)
 		d.accept(clients, listener)
 	}()
-	background := make(chan struct{})
-	go func() {
-		defer close(background)
-		d.stopIdleServers(clients)
-	}()
+	var background sync.WaitGroup
+	background.Go(func() { d.stopIdleServers(clients) })
+	background.Go(func() { d.prepareSlots(clients) })
 	d.awaitEnd(ctx)
 	d.drain(ctx)
 	cancel()
@@ -188,7 +192,7 @@ func (d *Daemon) serve(ctx context.Context, listener *net.UnixListener) {
 	<-accepting
 	d.closeGreeting()
 	d.sessions.Wait()
-	<-background
+	background.Wait()
 	d.log.Info("ended", "reason", d.reason)
 }
 

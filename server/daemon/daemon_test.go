@@ -561,6 +561,36 @@ func TestUnusedServersAreStopped(t *testing.T) {
 	}
 }
 
+func TestSlotsArePrepared(t *testing.T) {
+	w := newWorld(t)
+	w.hub.trees = []Worktree{{Path: "/one", Tracked: true}, {Path: "/failing", Tracked: true}, {Path: "/foreign"}}
+	w.opt.PrepareEvery = time.Millisecond
+	asked := make(chan string)
+	w.opt.Prepare = func(ctx context.Context, t Worktree) (bool, error) {
+		select {
+		case asked <- t.Path:
+		case <-ctx.Done():
+		}
+		if t.Path == "/failing" {
+			return false, errors.New("no")
+		}
+		return true, nil
+	}
+	w.start()
+	for _, want := range []string{"/one", "/failing", "/one", "/failing"} { // at first, and again in any case
+		select {
+		case path := <-asked:
+			if path != want {
+				t.Errorf("%s was prepared, want %s", path, want)
+			}
+		case <-time.After(patience):
+			t.Fatalf("%s was not prepared", want)
+		}
+	}
+	w.stop()
+	w.ended(nil)
+}
+
 func TestTheLogIsLimited(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
 	l, err := openLog(vfs.OS(), name)

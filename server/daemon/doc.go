@@ -44,4 +44,8 @@
 // From time to time it looks at the servers of the worktrees that editors
 // have or had open and stops those that nobody used for a while. It asks with
 // locks that do not wait, so a user's verb goes first.
+//
+// In the worktrees that editors have open it also has the idle slot prepared for
+// the next restore, soon after something was captured or restored. That ends at
+// once when a verb begins there, and when the daemon ends.
 package daemon

@@ -29,15 +29,16 @@ type figure struct {
 // result is one size of database.
 type result struct {
 	PayloadMiB    int    `json:"payload_mib"`
-	DataBytes     int64  `json:"data_bytes"`     // the cluster's files, as captured
-	Floor         figure `json:"floor"`          // stop + start of the bare server
-	SeedCreate    figure `json:"seed_create"`    // loading the SQL included
-	Setup         figure `json:"setup"`          // from the seed
-	FirstCapture  figure `json:"first_capture"`  // after setup
-	OneRow        figure `json:"one_row"`        // capture of a one-row change
-	NoChange      figure `json:"no_change"`      // capture when nothing changed
-	FirstRestore  figure `json:"first_restore"`  // the other slot is empty
-	SecondRestore figure `json:"second_restore"` // and those that follow
+	DataBytes     int64  `json:"data_bytes"`       // the cluster's files, as captured
+	Floor         figure `json:"floor"`            // stop + start of the bare server
+	SeedCreate    figure `json:"seed_create"`      // loading the SQL included
+	Setup         figure `json:"setup"`            // from the seed
+	FirstCapture  figure `json:"first_capture"`    // after setup
+	OneRow        figure `json:"one_row"`          // capture of a one-row change
+	NoChange      figure `json:"no_change"`        // capture when nothing changed
+	FirstRestore  figure `json:"first_restore"`    // the other slot is empty
+	Prepared      figure `json:"prepared_restore"` // the first one of another worktree, whose other slot the daemon has prepared
+	SecondRestore figure `json:"second_restore"`   // and those that follow
 	Undo          figure `json:"undo"`
 }
 

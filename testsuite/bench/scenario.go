@@ -1,9 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"time"
+
+	"forklift/testsuite/internal/harness"
 )
 
 // measure makes a database of size MiB and measures everything with it.
@@ -33,7 +39,60 @@ func measure(opt options, pg string, size int) (r result, err error) {
 	if err := l.captures(opt.rounds, &r); err != nil {
 		return r, err
 	}
-	return r, l.restores(opt.rounds, &r)
+	if err := l.restores(opt.rounds, &r); err != nil {
+		return r, err
+	}
+	return r, l.preparedRestore(&r)
+}
+
+// preparedRestore measures the first restore of a second worktree, whose idle
+// slot the daemon has prepared.
+func (l *lab) preparedRestore(r *result) error {
+	second := *l
+	second.repo = l.repo + "-2"
+	for _, argv := range [][]string{{"git", "commit", "-q", "--allow-empty", "-m", "first"}, {"git", "worktree", "add", "-q", second.repo}, {"cp", "-a", l.repo + "/src", l.repo + "/.forklift.json", second.repo}} {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env = l.repo, l.env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%v: %w\n%s", argv, err, out)
+		}
+	}
+	defer func() { _, _, _ = second.do("teardown", "--yes") }()
+	for _, argv := range [][]string{{"setup", "--seed", "payload", "--yes"}, {"db", "start"}, {"capture", "base"}} {
+		if _, _, err := second.do(argv...); err != nil {
+			return err
+		}
+	}
+	editor, _, err := second.open(second.repo)
+	if err != nil {
+		return err
+	}
+	if err := second.awaitPrepared(); err != nil {
+		return errors.Join(err, editor.Close())
+	}
+	if err := second.sql("UPDATE payload SET n = n + 1 WHERE id = 5"); err != nil {
+		return errors.Join(err, editor.Close())
+	}
+	_, r.Prepared, err = second.do("restore", "base")
+	return errors.Join(err, editor.Close(), second.stop())
+}
+
+// awaitPrepared waits until the daemon's log says that it has prepared a slot.
+func (l *lab) awaitPrepared() error {
+	deadline := time.After(patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		text, err := os.ReadFile(filepath.Join(harness.Lookup(l.env, "XDG_STATE_HOME"), "forklift", "daemon.log"))
+		if err == nil && strings.Contains(string(text), "prepared the idle database slot") {
+			return nil
+		}
+		select {
+		case <-deadline:
+			return errors.New("the daemon does not prepare the idle slot")
+		case <-tick.C:
+		}
+	}
 }
 
 // captures measures captures while the server runs.

@@ -17,6 +17,7 @@ var rows = []struct {
 	{"capture: one row changed", func(r result) figure { return r.OneRow }},
 	{"capture: nothing changed", func(r result) figure { return r.NoChange }},
 	{"restore: first", func(r result) figure { return r.FirstRestore }},
+	{"restore: first, prepared", func(r result) figure { return r.Prepared }},
 	{"restore: second and later", func(r result) figure { return r.SecondRestore }},
 	{"undo", func(r result) figure { return r.Undo }},
 }

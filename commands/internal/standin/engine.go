@@ -221,6 +221,10 @@ func (w worktree) StopUnused(_ context.Context, look bool) (bool, error) {
 	return true, w.e.call("stop unused", look)
 }
 
+func (w worktree) PrepareIdle(context.Context) (bool, error) {
+	return true, w.e.call("prepare idle")
+}
+
 func (w worktree) StopDatabase(_ context.Context, opt engine.WaitOptions) error {
 	return w.e.call("stop", opt)
 }

@@ -121,6 +121,7 @@ func Vars() []engine.EnvVar {
 		{Name: "DATABASE_URL", Value: "postgres://postgres@/app?host=/run/f%271&port=5432", Secret: true},
 		{Name: "PGHOST", Value: "/run/f'1"}, {Name: "PGPORT", Value: "5432"},
 		{Name: "PGUSER", Value: "postgres"}, {Name: "PGDATABASE", Value: "app"},
+		{Name: "PGSERVICE", Unset: true},
 	}
 }
 
