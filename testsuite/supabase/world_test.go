@@ -51,7 +51,8 @@ func TestMain(m *testing.M) {
 // world is a project in a repository, in which commands are run.
 type world struct {
 	*harness.World
-	t testing.TB
+	t    testing.TB
+	live bool // Supabase's own services, where postgres is no superuser
 }
 
 // forkliftJSON is the configuration that the fixture commits.
@@ -159,11 +160,16 @@ func (w *world) query(sql string) string {
 
 // dump is everything in the cluster, roles too, as pg_dumpall sees it. The CLI
 // sets the roles' passwords anew at each start, with another salt; those and the
-// key of \restrict are left out.
+// key of \restrict are left out. Of Supabase's own image only the schemas that
+// postgres may read.
 func (w *world) dump() string {
 	w.t.Helper()
+	argv := []string{filepath.Join(shared.pg, "pg_dumpall"), "--no-role-passwords"}
+	if w.live {
+		argv = []string{filepath.Join(shared.pg, "pg_dump"), "--schema=public", "--schema=auth", "--schema=storage"}
+	}
 	var text strings.Builder
-	lines := bufio.NewScanner(strings.NewReader(w.forklift("run", "--", filepath.Join(shared.pg, "pg_dumpall"), "--no-role-passwords")))
+	lines := bufio.NewScanner(strings.NewReader(w.forklift(append([]string{"run", "--"}, argv...)...)))
 	lines.Buffer(nil, 1<<26)
 	for lines.Scan() {
 		if line := lines.Text(); !strings.HasPrefix(line, `\restrict`) && !strings.HasPrefix(line, `\unrestrict`) {
