@@ -52,8 +52,10 @@
 // A stack is at rest when its owner.json names no live supervisor (the command
 // line must be the CLI's, of this stack: numbers are used again), no process of
 // PostgreSQL works in the data directory, and the control file says that it was
-// shut down. The supervisor inherits nothing of ours; the live lock says nothing
-// about a stack. One whose supervisor was killed goes down by itself.
+// shut down. The supervisor inherits nothing of ours, so the live lock does not
+// tell that a stack runs; one whose supervisor was killed goes down by itself.
+// The lock tells that the CLI is at work: it inherits the lock while it starts or
+// stops a stack. A CLI that outlives a killed Forklift is waited for.
 //
 // # Ports
 //

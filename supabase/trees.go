@@ -56,7 +56,10 @@ func (s *stack) proveRest(slot engine.Slot) error {
 	if err != nil {
 		return err
 	}
-	if seen.owner != 0 || seen.pid != 0 {
+	if seen.cli {
+		return &fault.Error{Op: "read stopped stack", Path: s.home(slot), Kind: fault.Busy, Err: errors.New("the Supabase CLI is starting or stopping it"), Hint: "Wait until it has ended, then try again."}
+	}
+	if !seen.idle() {
 		return &fault.Error{Op: "read stopped stack", Path: s.home(slot), Kind: fault.Busy, Err: fmt.Errorf("process %d of it is there", max(seen.owner, seen.pid)),
 			Hint: "Stop it: `forklift db stop`."}
 	}
