@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"forklift/engine"
+	"forklift/engine/postgres"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -189,6 +190,7 @@ func (s *stack) Env(_ context.Context, connectionEnv string) ([]engine.EnvVar, e
 			vars = append(vars, v)
 		}
 	}
+	vars = append(vars, postgres.Misleading()...)
 	return append(vars,
 		engine.EnvVar{Name: homeVariable, Value: s.runFile(homeLink)},
 		engine.EnvVar{Name: workdirVariable, Value: s.overlay.dir},
