@@ -59,9 +59,11 @@
 //
 // # Ports
 //
-// Each branch has two ports of the CLI's own range, for the gateway and the
-// database, chosen when they are first needed and kept, so that addresses stay
-// the same over restores, and are known before the first start. The CLI
+// Each branch has two ports, for the gateway and the database, chosen when they
+// are first needed and kept, so that addresses stay the same over restores, and
+// are known before the first start. They are not of the range from which the CLI
+// chooses ports: a stack of another store, or of the user's, would take them while
+// this one is stopped. The CLI
 // keeps a table of the ports that stacks have, ~/.supabase/ports.sqlite, for
 // all stacks of the user; that is the one thing outside of the store that it
 // writes.

@@ -279,6 +279,7 @@ func TestPortsStay(t *testing.T) {
 	ok(t, err)
 	others, err := newStack(t, store, "two", "").ports()
 	ok(t, err)
+	firstPort, lastPort := portRange()
 	seen := map[int]bool{}
 	for _, table := range portTables {
 		if first[table] != again[table] || first[table] < firstPort || first[table] > lastPort {
