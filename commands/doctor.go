@@ -2,13 +2,17 @@ package commands
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime"
 
 	"golang.org/x/sys/unix"
 
 	"forklift/commands/internal/doctor"
+	"forklift/engine/config"
 	"forklift/engine/postgres"
+	"forklift/storage/vfs"
+	"forklift/supabase"
 )
 
 // DoctorRequest asks what keeps Forklift from working well here.
@@ -60,6 +64,9 @@ func Doctor(ctx context.Context, env Env, _ DoctorRequest) (DoctorResult, error)
 		}
 	}
 	f.Examination = *env.Engine.Examine(ctx, env.Dir)
+	if f.Repo != "" {
+		f.Supabase = supabase.Examine(ctx, supabase.Deps{FS: vfs.OS(), Clock: env.Clock, Environ: env.Environ}, f.Repo, settingsOf(f.Config))
+	}
 	if err := ctx.Err(); err != nil {
 		return DoctorResult{}, err
 	}
@@ -73,6 +80,14 @@ func Doctor(ctx context.Context, env Env, _ DoctorRequest) (DoctorResult, error)
 		}
 	}
 	return r, nil
+}
+
+// settingsOf is the object database of a .forklift.json, nil without one.
+func settingsOf(cfg *config.File) json.RawMessage {
+	if cfg == nil {
+		return nil
+	}
+	return cfg.Database.Settings
 }
 
 // system names the operating system, its kernel and the processor.

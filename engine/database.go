@@ -135,6 +135,13 @@ type Definer interface {
 	Definitions(before, after json.RawMessage) (changes []DefinitionChange, known bool, err error)
 }
 
+// Counter is a Database that can be asked for less than an Observation, by
+// those who look often.
+type Counter interface {
+	// Count asks the running server for the Counters of an Observation.
+	Count(ctx context.Context) (json.RawMessage, error)
+}
+
 // Branch is where one database of its own lives.
 type Branch struct {
 	ID   string // unique in the store

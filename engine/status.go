@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -180,11 +181,11 @@ func (w *Worktree) statusTables(ctx context.Context, res *StatusResult, pair *st
 	if res.Server.State != Running.String() || len(pair.Databases) == 0 || len(pair.Databases[0].Counters) == 0 {
 		return nil
 	}
-	seen, err := w.db.Observe(ctx)
+	counters, err := w.count(ctx)
 	if err != nil {
 		return err
 	}
-	tables, err := w.db.Changes(pair.Databases[0].Counters, seen.Counters)
+	tables, err := w.db.Changes(pair.Databases[0].Counters, counters)
 	if err != nil {
 		return err
 	}
@@ -194,4 +195,13 @@ func (w *Worktree) statusTables(ctx context.Context, res *StatusResult, pair *st
 		res.RowCount += t.Inserted + t.Updated + t.Deleted
 	}
 	return nil
+}
+
+// count asks the running server for its counters.
+func (w *Worktree) count(ctx context.Context) (json.RawMessage, error) {
+	if c, ok := w.db.(Counter); ok {
+		return c.Count(ctx)
+	}
+	seen, err := w.db.Observe(ctx)
+	return seen.Counters, err
 }

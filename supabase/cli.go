@@ -103,6 +103,10 @@ func untested(version string) string {
 	return fmt.Sprintf("Supabase CLI %s was not tested with this Forklift (%s was), and its stacks are an experiment of Supabase's that may change", version, tested)
 }
 
+// quiet are the variables that keep the CLI from asking for its newest version
+// and from counting its use, both of which it notes in ~/.supabase.
+var quiet = []string{"SUPABASE_NO_UPDATE_NOTIFIER=1", "SUPABASE_TELEMETRY_DISABLED=1", "DO_NOT_TRACK=1"}
+
 // call is one run of the CLI.
 type call struct {
 	env   []string
@@ -233,7 +237,7 @@ func (p cli) ask(ctx context.Context, environ []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.Path, "--version")
-	cmd.Env, cmd.Dir = environ, "/"
+	cmd.Env, cmd.Dir = append(environ[:len(environ):len(environ)], quiet...), "/"
 	cmd.WaitDelay = time.Second
 	out := &capped{}
 	cmd.Stdout, cmd.Stderr = out, out

@@ -69,7 +69,7 @@ func instanceNumber(branch string) string {
 // the link to the cache that all stacks of the store share.
 func (s *stack) prepareHome(slot engine.Slot) error {
 	cache := path.Join(path.Dir(path.Dir(s.branch.Dir)), sharedCache)
-	for _, dir := range []string{cache, s.stackDir(slot), s.captured(slot)} {
+	for _, dir := range []string{cache, s.uploads(slot), s.captured(slot)} {
 		if err := durable.MkdirAll(s.fs, dir, 0o700); err != nil {
 			return fault.Wrap("make directory", dir, err)
 		}

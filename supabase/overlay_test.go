@@ -54,10 +54,10 @@ func entriesOf(t *testing.T, dir string) string {
 	return strings.Join(names, " ")
 }
 
-// The id is what CLI 3.1.0 called a stack of this place.
+// As CLI 3.1.0 names them: the SHA-256 of three texts, each behind its length.
 func TestTheCLIsNameOfAStack(t *testing.T) {
-	i := identity{ProjectRoot: "/tmp/sa/bare", BranchContext: "ordinary-workspace", StackName: "default"}
-	if got, want := i.id(), "011dc0ed17a7bf29aa46d28f7096c5a1af1085f8848b310bc0342215b9cb5a46"; got != want {
+	i := identity{ProjectRoot: "/srv/project", BranchContext: "ordinary-workspace", StackName: "default"}
+	if got, want := i.id(), "ad3445cdb6815d47e88f4f1a84987477949d4949bb9b6ef49954746094eb4228"; got != want {
 		t.Errorf("id = %s, want %s", got, want)
 	}
 }

@@ -130,7 +130,8 @@ func (s *stack) environment(slot engine.Slot) ([]string, error) {
 			env = append(env, entry)
 		}
 	}
-	env = append(env, homeVariable+"="+s.home(slot), stackVariable+"=1", "SUPABASE_TELEMETRY_DISABLED=1", "DO_NOT_TRACK=1", "NO_COLOR=1")
+	env = append(env, homeVariable+"="+s.home(slot), stackVariable+"=1", "NO_COLOR=1")
+	env = append(env, quiet...)
 	if os.Geteuid() == 0 && s.deps.getenv(accountVariable) == "" {
 		name, err := s.account()
 		if err != nil {

@@ -8,12 +8,20 @@ import (
 	"forklift/engine"
 )
 
+// newDatabase is what a worktree has that began without seed and checkpoint.
+func newDatabase(kind string) string {
+	if kind == "supabase" {
+		return "a local Supabase stack of its own, from its migrations and seeds"
+	}
+	return "an empty database of its own"
+}
+
 func renderSetup(p *printer, r *commands.SetupResult) {
 	w := r.Worktree
 	if !r.Created {
 		p.line("The worktree %s is set up already.", p.name(w.Name))
 	} else {
-		database := "an empty database of its own"
+		database := newDatabase(w.Kind)
 		if r.Seed != "" {
 			database = "a database of its own, from the seed " + plain(r.Seed)
 		}

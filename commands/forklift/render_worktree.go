@@ -59,7 +59,7 @@ func renderWorktrees(p *printer, r *commands.WorktreeListResult) {
 }
 
 func renderWorktreeAdd(p *printer, r *commands.WorktreeAddResult) {
-	database := "an empty database of its own"
+	database := newDatabase(r.Worktree.Kind)
 	switch {
 	case r.From != "":
 		database = "both halves of the checkpoint " + p.name(r.From)

@@ -118,6 +118,9 @@ func TestObserveAndChanges(t *testing.T) {
 	must(t, c.Stop(t.Context()))
 	must(t, c.Start(t.Context(), engine.SlotA)) // counters outlive a stop
 	after := look()
+	if counters, err := c.Count(t.Context()); err != nil || string(counters) != string(after.Counters) {
+		t.Errorf("counted %s, %v\nobserved %s", counters, err, after.Counters)
+	}
 	got, err := c.Changes(before.Counters, after.Counters)
 	must(t, err)
 	want := []engine.TableChange{

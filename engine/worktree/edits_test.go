@@ -321,6 +321,34 @@ func TestLaterEditIsNoFailure(t *testing.T) {
 	}
 }
 
+// TestEditWhileVerifyingIsNoFailure saves a file after Verify has looked at its
+// time and before it reads it.
+func TestEditWhileVerifyingIsNoFailure(t *testing.T) {
+	w := newWorld(t)
+	target := w.checkpoint(tree{"src/a": file("old")}, sel("src"))
+	m := w.memory(tree{"src/a": file("new")})
+	saved := w.safety(m, top, sel("src"), nil, target)
+	verifying, edited := false, false
+	hooked := vfs.Hook(m, func(c vfs.Call) error {
+		if verifying && !edited && c.Op != vfs.OpLstat && strings.HasSuffix(c.Name, "src/a") {
+			edited = true
+			write(t, m, top+"/src/a", "edited")
+		}
+		return nil
+	})
+	in, err := Stage(context.Background(), w.options(hooked, top, saved, target))
+	check(t, err)
+	_, err = in.Run(context.Background())
+	check(t, err)
+	verifying = true
+	if err := in.Verify(context.Background()); err != nil || !edited {
+		t.Errorf("edited: %v, %v, want an edit that is no failure", edited, err)
+	}
+	if got := read(t, m, top+"/src/a"); got != "edited" {
+		t.Errorf("the file has %q, want the edit", got)
+	}
+}
+
 func TestVerifyFindsWhatWasNotInstalled(t *testing.T) {
 	w := newWorld(t)
 	target := w.checkpoint(tree{"src/a": file("old"), "src/d": dirOf(0o700), "src/m": fileMode("x", 0o755)}, sel("src"))

@@ -80,10 +80,14 @@ func (r *runner) verify(n int) (string, error) {
 		return "", nil // right before, or a later edit
 	}
 	same, err := r.matches(s.Path, info, s.Want, true)
-	if !same && err == nil {
-		return "its content or mode is not what was installed", nil
+	if same || err != nil {
+		return "", ignoreUnreadable(err)
 	}
-	return "", ignoreUnreadable(err)
+	// It may have been written to since it was looked at.
+	if info, ok, err = r.lookFor(s); err != nil || ok && info.Mtime != r.installedAt {
+		return "", err
+	}
+	return "its content or mode is not what was installed", nil
 }
 
 // ignoreUnreadable drops the error of a file that its mode keeps us from

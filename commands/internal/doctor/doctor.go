@@ -11,6 +11,7 @@ import (
 	"forklift/engine"
 	"forklift/engine/postgres"
 	"forklift/storage/fault"
+	"forklift/supabase"
 )
 
 // Verdict says how bad it is.
@@ -41,6 +42,8 @@ type Facts struct {
 	PostgresErr error
 	Socket      postgres.SocketPlace
 
+	Supabase *supabase.Examination // nil where there is no such project
+
 	engine.Examination
 }
 
@@ -51,7 +54,7 @@ var checks = []struct {
 }{
 	{"versions", versions}, {"git", git}, {"postgres", installation}, {"jit", jit}, {"socket", socket},
 	{"store", store}, {"store-permissions", permissions}, {"file-system", fileSystem}, {"clones", clones}, {"locks", locks}, {"space", space},
-	{"worktree", worktree}, {"operation", operation}, {"server", server}, {"tcp", tcp}, {"limits", limits}, {"config", configuration}, {"trust", trusted}, {"dotenv", dotEnv},
+	{"worktree", worktree}, {"operation", operation}, {"server", server}, {"tcp", tcp}, {"limits", limits}, {"config", configuration}, {"supabase-cli", supabaseCLI}, {"supabase-config", supabaseConfig}, {"trust", trusted}, {"dotenv", dotEnv},
 	{"orphans", orphans}, {"unfinished", unfinished},
 }
 

@@ -86,7 +86,8 @@ func permissions(f *Facts) (Verdict, string, string) {
 	if !f.Made || f.Mode == 0 {
 		return "", "", ""
 	}
-	if f.Mode&0o077 != 0 {
+	// To pass through it is what servers need that run as another account.
+	if f.Mode&0o066 != 0 {
 		return Problem, fmt.Sprintf("others can get into the store: its mode is %04o", f.Mode), "Run `chmod 700 " + f.Store + "`: everything in your worktrees and databases is in it."
 	}
 	return OK, fmt.Sprintf("only you can get into the store (mode %04o)", f.Mode), ""

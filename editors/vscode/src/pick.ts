@@ -45,6 +45,7 @@ export async function pickCheckpoint(app: App, s: Status, options: PickOptions):
 	pick.title = options.title;
 	pick.placeholder = l10n.t('Name, note, worktree or git branch');
 	pick.matchOnDescription = pick.matchOnDetail = true;
+	pick.keepScrollPosition = true;
 	pick.busy = true;
 	const subscriptions: Disposable[] = [pick];
 	let timer: NodeJS.Timeout | undefined;
@@ -68,7 +69,7 @@ export async function pickCheckpoint(app: App, s: Status, options: PickOptions):
 			pick.show();
 			listCheckpoints(app, s.worktree.path, options)
 				.then(({ rows }) => {
-					pick.items = items(rows.filter(options.only ?? (() => true)), s.worktree.name);
+					pick.items = items(rows.filter(options.only ?? (() => true)), s.worktree.name, options.compare ?? false);
 					pick.busy = false;
 					if (pick.items.length === 0) {
 						void window.showInformationMessage(l10n.t('There is no checkpoint to choose.'));
@@ -83,12 +84,17 @@ export async function pickCheckpoint(app: App, s: Status, options: PickOptions):
 	}
 }
 
-/** The rows: those of this worktree, then those of the others. */
-function items(list: Checkpoint[], worktree: string): Item[] {
+/**
+ * The rows: those of this worktree, then those of the others. Rows that are
+ * compared all have a second line from the start: one that came later would
+ * move those below it under the pointer.
+ */
+function items(list: Checkpoint[], worktree: string, compare: boolean): Item[] {
+	const detail = (c: Checkpoint) => c.note || c.reason || (compare ? new Date(c.created).toLocaleString() : '');
 	const item = (c: Checkpoint): Item => ({
 		label: reference(c, worktree),
 		description: [ago(c.created), files(c.files), c.current ? l10n.t('current') : '', c.git_branch ?? ''].filter((t) => t).join(' · '),
-		...(c.note || c.reason ? { detail: c.note ?? c.reason ?? '' } : {}),
+		...(detail(c) ? { detail: detail(c) } : {}),
 		iconPath: new ThemeIcon(c.current ? 'circle-filled' : c.kind === 'capture' ? 'circle-outline' : 'shield'),
 		checkpoint: c,
 	});

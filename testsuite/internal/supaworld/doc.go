@@ -22,10 +22,15 @@
 //	w := hub.NewWorld(t, hub.Project(files)) // a harness.World; Project adds the lock
 //	w.Exec(t, deadline, nil, "forklift", "setup", "--yes")
 //
+// For root the CLI runs PostgreSQL as another account, which must have a group
+// of its own: supabase-postgres or postgres; where there is neither, Open makes
+// the first.
+//
 // In w.Env are the CLI on PATH, SUPABASE_INTERNAL_SLIM_RELEASES_URL and
 // SUPABASE_INTERNAL_SLIM_REGISTRY_URL, for root also
-// SUPABASE_NATIVE_POSTGRES_USER, and what turns the CLI's telemetry off. A
-// Client asks the stack through the gateway: log-ins, files, rows.
+// SUPABASE_NATIVE_POSTGRES_USER, and what keeps the CLI from asking for its
+// newest version. A Client asks the stack through the gateway: log-ins, files,
+// rows.
 //
 // By hand, in a clone, this writes the fixture's project into a directory, prints
 // the variables, and serves until it is ended:

@@ -2,11 +2,12 @@ package supaworld
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"os/user"
 	"strings"
 	"testing"
@@ -72,7 +73,7 @@ func Open(bin, pg string) (*Hub, error) {
 	}
 	url := "http://" + listener.Addr().String()
 	h := &Hub{CLI: cli, Lock: string(lock) + "\n", bin: bin, pg: pg, Env: []string{
-		"SUPABASE_INTERNAL_SLIM_RELEASES_URL=" + url, "SUPABASE_INTERNAL_SLIM_REGISTRY_URL=" + url, "DO_NOT_TRACK=1", "SUPABASE_TELEMETRY_DISABLED=1"}}
+		"SUPABASE_INTERNAL_SLIM_RELEASES_URL=" + url, "SUPABASE_INTERNAL_SLIM_REGISTRY_URL=" + url, "DO_NOT_TRACK=1", "SUPABASE_NO_UPDATE_NOTIFIER=1"}}
 	if account != "" {
 		h.Env = append(h.Env, "SUPABASE_NATIVE_POSTGRES_USER="+account)
 	}
@@ -88,21 +89,31 @@ func Open(bin, pg string) (*Hub, error) {
 	return h, nil
 }
 
+// With is the same hub for another forklift, the one in the folder bin.
+func (h *Hub) With(bin string) *Hub {
+	return &Hub{CLI: h.CLI, Env: h.Env, Lock: h.Lock, bin: bin, pg: h.pg, server: h.server}
+}
+
 // Close stops the server of the archives.
 func (h *Hub) Close() error { return h.server.Close() }
 
-// postgresAccount is whom root runs the database as: the CLI does not choose.
-// "" for everybody else.
+// postgresAccount is whom root runs the database as: the CLI does not choose,
+// and takes only an account that has a group of its own. Where there is none,
+// one is made. "" for everybody else than root.
 func postgresAccount() (string, error) {
 	if os.Geteuid() != 0 {
 		return "", nil
 	}
-	for _, name := range []string{"postgres", "nobody"} {
-		if u, err := user.Lookup(name); err == nil && u.Uid != "0" {
+	const own = "supabase-postgres"
+	for _, name := range []string{own, "postgres"} {
+		if u, err := user.Lookup(name); err == nil && u.Uid != "0" && u.Gid != "0" {
 			return name, nil
 		}
 	}
-	return "", errors.New("there is no unprivileged account for the database: neither postgres nor nobody")
+	if out, err := exec.Command("useradd", "--system", "--user-group", own).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("make the account %s for the database: %w\n%s", own, err, out)
+	}
+	return own, nil
 }
 
 // NewWorld makes a home and a repository with one commit of files, in which

@@ -11,3 +11,7 @@ ALTER TABLE public.notes ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_notes ON public.notes TO authenticated USING (owner = auth.uid()) WITH CHECK (owner = auth.uid());
 
 GRANT SELECT ON public.topics TO reporter;
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON public.notes, public.topics TO authenticated, service_role;
+
+GRANT SELECT ON public.notes, public.topics TO anon;
