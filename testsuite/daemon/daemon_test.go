@@ -351,7 +351,8 @@ func TestADaemonThatCannotStartSaysWhy(t *testing.T) {
 func TestTheDaemonsVerbs(t *testing.T) {
 	w := newWorld(t)
 	for args, want := range map[string]string{
-		"status": "The daemon does not run. Editors start it when they need it.\n", "stop": "The daemon does not run.\n", "logs": "",
+		"status": "The daemon does not run. Editors start it when they need it.\n", "stop": "The daemon does not run.\n",
+		"logs": "The log " + filepath.Join(w.home, "state", "forklift", "daemon.log") + " is empty: no daemon has written to it.\n",
 	} {
 		if got := w.forklift("daemon", args); got != want {
 			t.Errorf("daemon %s without one: %q", args, got)

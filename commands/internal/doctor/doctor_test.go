@@ -11,7 +11,6 @@ import (
 	"forklift/storage"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
-	"forklift/supabase"
 )
 
 // healthy are the facts of a machine and a worktree with nothing wrong.
@@ -78,18 +77,6 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 		}},
 		{"tcp", OK, "port is 15432 on 127.0.0.1", "", func(f *Facts) { f.TCP = &engine.TCPInfo{Host: "127.0.0.1", Port: 15432} }},
 		{"tcp", Problem, "it is broken", "Mend it.", func(f *Facts) { f.TCPErr = failed }},
-		{"supabase-cli", OK, "Supabase CLI 3.1.0 in /bin/supabase, native runtime", "", func(f *Facts) {
-			f.Supabase = &supabase.Examination{Program: "/bin/supabase", Version: "3.1.0"}
-		}},
-		{"supabase-cli", Warning, "Supabase CLI 9.0.0", "was not tested", func(f *Facts) {
-			f.Supabase = &supabase.Examination{Version: "9.0.0", Untested: "it was not tested"}
-		}},
-		{"supabase-cli", Problem, "it is broken", "Mend it.", func(f *Facts) { f.Supabase = &supabase.Examination{ProgramErr: failed} }},
-		{"supabase-cli", Problem, "it is broken", "Mend it.", func(f *Facts) { f.Supabase = &supabase.Examination{AccountErr: failed} }},
-		{"supabase-config", OK, "/repo/supabase/config.toml", "", func(f *Facts) { f.Supabase = &supabase.Examination{Project: "/repo"} }},
-		{"supabase-config", Problem, "api.tls: no; db.x: no", "Take them out", func(f *Facts) { f.Supabase = &supabase.Examination{Refused: []string{"api.tls: no", "db.x: no"}} }},
-		{"supabase-config", Problem, "it is broken", "Mend it.", func(f *Facts) { f.Supabase = &supabase.Examination{ProjectErr: failed} }},
-		{"supabase-config", Problem, "it is broken", "Mend it.", func(f *Facts) { f.Supabase = &supabase.Examination{ConfigErr: failed} }},
 		{"limits", Warning, "the store has 9 of 10", "[limits]", func(f *Facts) { f.Limits = []string{"the store has 9 of 10"} }},
 		{"trust", Warning, "not approved", "forklift trust", func(f *Facts) { f.Config, f.Trusted = runs, false }},
 		{"trust", OK, "approved", "", func(f *Facts) { f.Config = runs }},
