@@ -111,8 +111,9 @@ var quiet = []string{"SUPABASE_NO_UPDATE_NOTIFIER=1", "SUPABASE_TELEMETRY_DISABL
 type call struct {
 	env   []string
 	limit time.Duration
-	op    string // what it is for, in an error
-	place string // what it changes; "" for nothing
+	op    string   // what it is for, in an error
+	place string   // what it changes; "" for nothing
+	held  *os.File // that it inherits; nil for nothing
 }
 
 // reply is what the CLI prints with --output-format json when it fails.
@@ -141,6 +142,9 @@ func (p cli) run(ctx context.Context, c call, args ...string) (json.RawMessage, 
 	cmd.WaitDelay = killAfter
 	stdout, stderr := &capped{}, &capped{}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if c.held != nil {
+		cmd.ExtraFiles = []*os.File{c.held}
+	}
 	if c.place != "" {
 		failpoint.Hit("run", c.place)
 	}

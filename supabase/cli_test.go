@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"forklift/engine"
 	"forklift/storage/fault"
 )
 
@@ -123,5 +125,40 @@ func TestNumbersAreUsedAgain(t *testing.T) {
 	write(t, s.stackDir("a"), map[string]string{ownerName: `{"pid": ` + "1" + `}`})
 	if pid, err := s.owner("a"); pid != 0 || err != nil {
 		t.Errorf("owner = %d, %v", pid, err)
+	}
+}
+
+// A CLI that outlives the process that ran it is not taken for rest.
+func TestACLIAtWorkIsNoRest(t *testing.T) {
+	s := newStack(t, t.TempDir(), "one", "")
+	lock, err := s.drive(context.Background(), "start stack")
+	ok(t, err)
+	pipe := filepath.Join(s.branch.Dir, "pipe")
+	ok(t, syscall.Mkfifo(pipe, 0o600))
+	done := make(chan error)
+	go func() {
+		_, err := script(t, "cat "+pipe).run(context.Background(), call{env: os.Environ(), limit: time.Minute, op: "start stack", held: heldFile(lock)})
+		done <- err
+	}()
+	end, err := os.OpenFile(pipe, os.O_WRONLY, 0) // the CLI has been started once this returns
+	ok(t, err)
+	ok(t, lock.Unlock()) // as the end of our process does
+	seen, err := s.look()
+	if err != nil || !seen.cli || seen.idle() {
+		t.Errorf("while it works: %+v, %v", seen, err)
+	}
+	if err := s.proveRest(engine.SlotA); fault.KindOf(err) != fault.Busy {
+		t.Errorf("rest is proven: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Stop(ctx); fault.KindOf(err) != fault.Canceled {
+		t.Errorf("a stop that is given up: %v", err)
+	}
+	ok(t, end.Close())
+	ok(t, <-done)
+	ok(t, s.Stop(context.Background()))
+	if seen, err := s.look(); err != nil || !seen.idle() {
+		t.Errorf("behind its end: %+v, %v", seen, err)
 	}
 }

@@ -121,7 +121,12 @@ func (s *stack) project() (string, error) {
 }
 
 // Settle writes out what the database holds in memory.
-func (s *stack) Settle(ctx context.Context) error { return s.dir.Settle(ctx) }
+func (s *stack) Settle(ctx context.Context) error {
+	if err := s.known(ctx); err != nil {
+		return err
+	}
+	return s.dir.Settle(ctx)
+}
 
 // serviceRoles are the roles that the stack's own services have sessions as.
 // Their work is short; what clients have under way is theirs to finish.
@@ -132,11 +137,19 @@ var serviceRoles = map[string]bool{"supabase_admin": true, "authenticator": true
 // Clients lists the sessions of the database that are neither ours nor a
 // service's.
 func (s *stack) Clients(ctx context.Context) ([]engine.Client, error) {
+	if err := s.known(ctx); err != nil {
+		return nil, err
+	}
 	return s.dir.Clients(ctx, func(role string) bool { return serviceRoles[role] })
 }
 
 // Observe asks the running database about its tables.
-func (s *stack) Observe(ctx context.Context) (engine.Observation, error) { return s.dir.Observe(ctx) }
+func (s *stack) Observe(ctx context.Context) (engine.Observation, error) {
+	if err := s.known(ctx); err != nil {
+		return engine.Observation{}, err
+	}
+	return s.dir.Observe(ctx)
+}
 
 // Changes compares counters of two observations.
 func (s *stack) Changes(before, after json.RawMessage) ([]engine.TableChange, error) {

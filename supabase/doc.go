@@ -52,14 +52,18 @@
 // A stack is at rest when its owner.json names no live supervisor (the command
 // line must be the CLI's, of this stack: numbers are used again), no process of
 // PostgreSQL works in the data directory, and the control file says that it was
-// shut down. The supervisor inherits nothing of ours; the live lock says nothing
-// about a stack. One whose supervisor was killed goes down by itself.
+// shut down. The supervisor inherits nothing of ours, so the live lock does not
+// tell that a stack runs; one whose supervisor was killed goes down by itself.
+// The lock tells that the CLI is at work: it inherits the lock while it starts or
+// stops a stack. A CLI that outlives a killed Forklift is waited for.
 //
 // # Ports
 //
-// Each branch has two ports of the CLI's own range, for the gateway and the
-// database, chosen when they are first needed and kept, so that addresses stay
-// the same over restores, and are known before the first start. The CLI
+// Each branch has two ports, for the gateway and the database, chosen when they
+// are first needed and kept, so that addresses stay the same over restores, and
+// are known before the first start. They are not of the range from which the CLI
+// chooses ports: a stack of another store, or of the user's, would take them while
+// this one is stopped. The CLI
 // keeps a table of the ports that stacks have, ~/.supabase/ports.sqlite, for
 // all stacks of the user; that is the one thing outside of the store that it
 // writes.

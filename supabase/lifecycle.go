@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 	"path"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"forklift/storage/fault"
 	"forklift/storage/progress"
 	"forklift/storage/record"
+	"forklift/storage/vfs"
 )
 
 const (
@@ -29,6 +31,10 @@ const (
 	pollEvery     = 20 * time.Millisecond
 
 	maxOwnerBytes = 1 << 20
+	// driveTimeout is how long a run of the CLI that was left behind by a killed
+	// process is waited for.
+	driveTimeout = 5 * time.Minute
+
 	// hostMark stands in the command line of the CLI's supervisor.
 	hostMark = "__supabase_stack_host__"
 )
@@ -85,12 +91,80 @@ func (s *stack) owner(slot engine.Slot) (int, error) {
 // sight is what one look at a branch shows.
 type sight struct {
 	slot  engine.Slot
-	owner int // supervisor that lives; 0 for none
-	pid   int // process of PostgreSQL that lives although no supervisor does
+	cli   bool // the CLI is at work for a process that was killed, or for another one
+	owner int  // supervisor that lives; 0 for none
+	pid   int  // process of PostgreSQL that lives although no supervisor does
 }
 
-// look tells whether anything runs.
+// idle reports that nothing runs.
+func (s sight) idle() bool { return !s.cli && s.owner == 0 && s.pid == 0 }
+
+// drive takes the live lock. The CLI inherits it while it starts or stops the
+// stack, so that one which outlives its caller is not taken for rest; the
+// supervisor that it leaves does not. The lock is nil where the supervisor of
+// some other version of the CLI has kept it.
+func (s *stack) drive(ctx context.Context, op string) (vfs.Lock, error) {
+	var lock vfs.Lock
+	err := s.await(ctx, driveTimeout, func() (bool, error) {
+		var err error
+		if lock, err = s.fs.Lock(s.branch.Live, true); !errors.Is(err, vfs.ErrLocked) {
+			return true, err
+		}
+		seen, err := s.supervised()
+		return seen.owner != 0 && postgres.ProcessHolds(seen.owner, s.branch.Live), err
+	})
+	if errors.Is(err, errWaited) {
+		return nil, &fault.Error{Op: op, Path: s.branch.Dir, Kind: fault.Busy, Err: errors.New("the Supabase CLI is still starting or stopping the stack"),
+			Hint: "Wait until it has ended, then try again."}
+	}
+	return lock, err
+}
+
+// release gives a lock of drive back; err goes first.
+func release(lock vfs.Lock, err error) error {
+	if lock == nil {
+		return err
+	}
+	return errors.Join(err, lock.Unlock())
+}
+
+// heldFile is what the CLI inherits of a lock of drive.
+func heldFile(lock vfs.Lock) *os.File {
+	if lock == nil {
+		return nil
+	}
+	return lock.File()
+}
+
+// driven reports that the CLI is at work. The lock is tried shared, so that
+// two who look do not take each other for it.
+func (s *stack) driven() (bool, error) {
+	if _, err := s.fs.Lstat(s.branch.Live); errors.Is(err, fs.ErrNotExist) {
+		return false, nil // looking makes no file
+	}
+	lock, err := s.fs.Lock(s.branch.Live, false)
+	if errors.Is(err, vfs.ErrLocked) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fault.Wrap("try the live lock", s.branch.Live, err)
+	}
+	return false, lock.Unlock()
+}
+
+// look tells whether anything runs, for one who does not drive the CLI.
 func (s *stack) look() (sight, error) {
+	cli, err := s.driven()
+	if err != nil {
+		return sight{}, err
+	}
+	seen, err := s.supervised()
+	seen.cli = cli && seen.owner == 0
+	return seen, err
+}
+
+// supervised tells which processes of the stack run.
+func (s *stack) supervised() (sight, error) {
 	for _, slot := range [...]engine.Slot{engine.SlotA, engine.SlotB} {
 		pid, err := s.owner(slot)
 		if err != nil {
@@ -125,7 +199,7 @@ func (s *stack) State(ctx context.Context, slot engine.Slot) (engine.Status, err
 	err := s.await(ctx, settleTimeout, func() (bool, error) {
 		var err error
 		seen, err = s.look()
-		return seen.pid == 0, err
+		return seen.pid == 0 && !seen.cli, err
 	})
 	if err != nil && !errors.Is(err, errWaited) {
 		return engine.Status{}, err
@@ -138,6 +212,8 @@ func (s *stack) State(ctx context.Context, slot engine.Slot) (engine.Status, err
 		}
 		st.Version = s.version(seen.slot)
 		return st, nil
+	case seen.cli: // it starts, or does not stop for long: Start and Stop wait for that
+		return engine.Status{State: engine.Running, Slot: slot}, nil
 	case seen.pid != 0:
 		return engine.Status{State: engine.Unclean, Slot: seen.slot, PID: seen.pid}, nil
 	}
@@ -191,7 +267,16 @@ func (s *stack) await(ctx context.Context, limit time.Duration, done func() (boo
 // error says so.
 func (s *stack) Start(ctx context.Context, slot engine.Slot) error {
 	s.selected = slot
-	seen, err := s.look()
+	lock, err := s.drive(ctx, "start stack")
+	if err != nil {
+		return err
+	}
+	return release(lock, s.startDriven(ctx, slot, lock))
+}
+
+// startDriven is Start for one who holds the lock of drive.
+func (s *stack) startDriven(ctx context.Context, slot engine.Slot, lock vfs.Lock) error {
+	seen, err := s.supervised()
 	if err != nil {
 		return err
 	}
@@ -216,8 +301,8 @@ func (s *stack) Start(ctx context.Context, slot engine.Slot) error {
 			return err
 		}
 	}
-	if err := s.start(ctx, p, slot); err != nil {
-		return errors.Join(err, s.abandon(ctx, slot))
+	if err := s.start(ctx, p, slot, lock); err != nil {
+		return errors.Join(err, s.abandon(ctx, slot, lock))
 	}
 	return nil
 }
@@ -268,7 +353,7 @@ func (s *stack) forgetLaunch() error {
 }
 
 // start runs the CLI and records what it started.
-func (s *stack) start(ctx context.Context, p cli, slot engine.Slot) error {
+func (s *stack) start(ctx context.Context, p cli, slot engine.Slot, lock vfs.Lock) error {
 	args := []string{"stack", "start", "--runtime", nativeRuntime}
 	if len(s.options.Exclude) > 0 {
 		args = append(args, "--exclude", strings.Join(s.options.Exclude, ","))
@@ -277,7 +362,7 @@ func (s *stack) start(ctx context.Context, p cli, slot engine.Slot) error {
 	if err != nil {
 		return err
 	}
-	said, err := p.run(ctx, call{env: env, limit: startTimeout, op: "start stack", place: s.home(slot)}, s.args(args...)...)
+	said, err := p.run(ctx, call{env: env, limit: startTimeout, op: "start stack", place: s.home(slot), held: heldFile(lock)}, s.args(args...)...)
 	if err != nil {
 		return s.explain(err)
 	}
@@ -339,41 +424,67 @@ func (s *stack) writeLaunch(slot engine.Slot, p cli, values map[string]string) e
 	return record.Write(s.fs, s.runFile(launchName), launchKind, launchFormat, l)
 }
 
+// known sees to it that the addresses of the running stack are recorded: who
+// started it may have been killed before. It waits for the CLI's end.
+func (s *stack) known(ctx context.Context) error {
+	if s.launchRecord() != nil {
+		return nil
+	}
+	lock, err := s.drive(ctx, "ask stack")
+	if err != nil {
+		return err
+	}
+	seen, err := s.supervised()
+	if err == nil && seen.owner != 0 {
+		err = s.recordLaunch(ctx, seen.slot)
+	}
+	return release(lock, err)
+}
+
 // args are the CLI's arguments with those that every call has.
 func (s *stack) args(args ...string) []string {
 	return append(args, "--workdir", s.overlay.dir, "--output-format", "json")
 }
 
 // abandon stops what a failed start left running.
-func (s *stack) abandon(ctx context.Context, slot engine.Slot) error {
+func (s *stack) abandon(ctx context.Context, slot engine.Slot, lock vfs.Lock) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
-	seen, err := s.look()
-	if err != nil || seen.owner == 0 && seen.pid == 0 {
+	seen, err := s.supervised()
+	if err != nil || seen.idle() {
 		return err
 	}
-	return s.stop(ctx, slot)
+	return s.stop(ctx, slot, lock)
 }
 
 // Stop stops the stack and returns once nothing of it is left, and what of its
 // settings is saved lies beside the data. Stopping a stopped one is no error.
 func (s *stack) Stop(ctx context.Context) error {
-	seen, err := s.look()
+	if seen, err := s.look(); err != nil || seen.idle() {
+		return err
+	}
+	lock, err := s.drive(ctx, "stop stack")
 	if err != nil {
 		return err
 	}
-	if seen.owner == 0 && seen.pid == 0 {
-		return nil
+	return release(lock, s.stopDriven(ctx, lock))
+}
+
+// stopDriven is Stop for one who holds the lock of drive.
+func (s *stack) stopDriven(ctx context.Context, lock vfs.Lock) error {
+	seen, err := s.supervised()
+	if err != nil || seen.idle() {
+		return err
 	}
 	progress.Report(ctx, progress.Event{Phase: "stop stack"})
-	if err := s.stop(ctx, seen.slot); err != nil {
+	if err := s.stop(ctx, seen.slot, lock); err != nil {
 		return err
 	}
 	return s.harvest(seen.slot)
 }
 
 // stop has the CLI stop a slot's stack, and proves that nothing of it is left.
-func (s *stack) stop(ctx context.Context, slot engine.Slot) error {
+func (s *stack) stop(ctx context.Context, slot engine.Slot, lock vfs.Lock) error {
 	p, err := s.program(ctx)
 	if err != nil {
 		return err
@@ -382,18 +493,18 @@ func (s *stack) stop(ctx context.Context, slot engine.Slot) error {
 	if err != nil {
 		return err
 	}
-	_, stopErr := p.run(ctx, call{env: env, limit: stopTimeout, op: "stop stack", place: s.home(slot)}, s.args("stack", "stop", "--stack-id", s.id)...)
+	_, stopErr := p.run(ctx, call{env: env, limit: stopTimeout, op: "stop stack", place: s.home(slot), held: heldFile(lock)}, s.args("stack", "stop", "--stack-id", s.id)...)
 	if stopErr != nil && ctx.Err() != nil {
 		return stopErr
 	}
 	err = s.await(ctx, restTimeout, func() (bool, error) {
-		seen, err := s.look()
-		return seen.owner == 0 && seen.pid == 0, err
+		seen, err := s.supervised()
+		return seen.idle(), err
 	})
 	if !errors.Is(err, errWaited) {
 		return err // the CLI may complain about a stack that ended by itself
 	}
-	seen, lookErr := s.look()
+	seen, lookErr := s.supervised()
 	e := &fault.Error{Op: "stop stack", Path: s.home(slot), Kind: fault.Busy, Err: errors.New("its processes are still there"), Hint: "Wait, or end them yourself; then try again."}
 	for _, pid := range []int{seen.owner, seen.pid} {
 		if pid != 0 {

@@ -143,6 +143,7 @@ func TestDetect(t *testing.T) {
 func newStack(t *testing.T, store, id, worktree string, environ ...string) *stack {
 	t.Helper()
 	b := engine.Branch{ID: id, Dir: filepath.Join(store, "branches", id), Worktree: worktree}
+	b.Live = filepath.Join(b.Dir, "live")
 	ok(t, os.MkdirAll(b.RunDir(), 0o700))
 	db, err := Opener(Deps{FS: vfs.OS(), Clock: clock.System{}, Environ: environ})(context.Background(), b, nil)
 	ok(t, err)
@@ -278,6 +279,7 @@ func TestPortsStay(t *testing.T) {
 	ok(t, err)
 	others, err := newStack(t, store, "two", "").ports()
 	ok(t, err)
+	firstPort, lastPort := portRange()
 	seen := map[int]bool{}
 	for _, table := range portTables {
 		if first[table] != again[table] || first[table] < firstPort || first[table] > lastPort {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"path"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -19,11 +20,15 @@ import (
 	"forklift/storage/record"
 )
 
-// Ports of stacks are from the CLI's own range.
-const (
-	firstPort = 20000
-	lastPort  = 32767
-)
+// portRange is where the ports of stacks are from: neither from 20000 to 32767,
+// where the CLI chooses those of other stacks, nor where the system takes those
+// of outgoing connections.
+func portRange() (first, last int) {
+	if runtime.GOOS == "linux" {
+		return 61000, 65499
+	}
+	return 33000, 48999
+}
 
 // ports are those of a branch's stack, by the table of config.toml that fixes
 // them: the same in both slots and for as long as the branch lives, so that
@@ -31,7 +36,7 @@ const (
 type ports map[string]int
 
 // portTables are the tables whose ports a branch keeps.
-var portTables = []string{"api", "db", mailTable, "studio"}
+var portTables = []string{"api", "db"}
 
 const (
 	portsName   = "ports.json"
@@ -54,9 +59,10 @@ func (s *stack) ports() (ports, error) {
 	}
 	h := fnv.New32a()
 	h.Write([]byte(s.branch.ID))
-	const count = lastPort - firstPort + 1
+	firstPort, lastPort := portRange()
+	count := lastPort - firstPort + 1
 	p = ports{}
-	start, free := int(h.Sum32()%count), portTables
+	start, free := int(h.Sum32()%uint32(count)), portTables
 	for i := 0; i < count && len(free) > 0; i++ {
 		port := firstPort + (start+i)%count
 		if !taken[port] && postgres.PortFree(port) == nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"forklift/engine"
+	"forklift/engine/postgres"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -56,7 +57,10 @@ func (s *stack) proveRest(slot engine.Slot) error {
 	if err != nil {
 		return err
 	}
-	if seen.owner != 0 || seen.pid != 0 {
+	if seen.cli {
+		return &fault.Error{Op: "read stopped stack", Path: s.home(slot), Kind: fault.Busy, Err: errors.New("the Supabase CLI is starting or stopping it"), Hint: "Wait until it has ended, then try again."}
+	}
+	if !seen.idle() {
 		return &fault.Error{Op: "read stopped stack", Path: s.home(slot), Kind: fault.Busy, Err: fmt.Errorf("process %d of it is there", max(seen.owner, seen.pid)),
 			Hint: "Stop it: `forklift db stop`."}
 	}
@@ -189,6 +193,7 @@ func (s *stack) Env(_ context.Context, connectionEnv string) ([]engine.EnvVar, e
 			vars = append(vars, v)
 		}
 	}
+	vars = append(vars, postgres.Misleading()...)
 	return append(vars,
 		engine.EnvVar{Name: homeVariable, Value: s.runFile(homeLink)},
 		engine.EnvVar{Name: workdirVariable, Value: s.overlay.dir},

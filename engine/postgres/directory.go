@@ -199,6 +199,12 @@ func PortHolders(port int) []string {
 	return list
 }
 
+// ProcessHolds reports a process that has a file open, as far as that can be told.
+func ProcessHolds(pid int, name string) bool {
+	has, err := proc.Holds(pid, name)
+	return err == nil && has
+}
+
 // ProcessCommand is the command line of a live process, its parts separated
 // by spaces; "" when it is dead, or cannot be told.
 func ProcessCommand(pid int) string {

@@ -52,10 +52,12 @@ func (c *cluster) markedDatabase(slot engine.Slot) string {
 	return rec.Database
 }
 
-// misleading are libpq's variables that count more than PGHOST, or fill in
-// what a URL leaves open: with them in the user's environment, psql would change
-// another database than the worktree's.
-var misleading = []engine.EnvVar{{Name: "PGHOSTADDR", Unset: true}, {Name: "PGSERVICE", Unset: true}}
+// Misleading are libpq's variables that count more than PGHOST, or fill in
+// what a URL leaves open, as variables to be unset: with them in the user's
+// environment, psql would change another database than the worktree's.
+func Misleading() []engine.EnvVar {
+	return []engine.EnvVar{{Name: "PGHOSTADDR", Unset: true}, {Name: "PGSERVICE", Unset: true}}
+}
 
 // Env is the URL and libpq's variables. The socket's place is recorded, so
 // that all of it is the same as long as the branch lives.
@@ -77,7 +79,7 @@ func (c *cluster) Env(ctx context.Context, connectionEnv string) ([]engine.EnvVa
 	if connectionEnv != "" {
 		vars = append([]engine.EnvVar{{Name: connectionEnv, Value: connectionURL(socket, database)}}, vars...)
 	}
-	return append(vars, misleading...), nil
+	return append(vars, Misleading()...), nil
 }
 
 // networkEnv is Env for a server that listens on loopback: for clients that
@@ -102,7 +104,7 @@ func (c *cluster) networkEnv(port int, database, connectionEnv string, err error
 		u := url.URL{Scheme: "postgresql", User: url.UserPassword(superuser, password), Host: loopback + ":" + number, Path: "/" + database, RawQuery: "sslmode=disable"}
 		vars = append([]engine.EnvVar{{Name: connectionEnv, Value: u.String(), Secret: true}}, vars...)
 	}
-	return append(vars, misleading...), nil
+	return append(vars, Misleading()...), nil
 }
 
 // connectionURL is the one form that libpq, psycopg, pgx and node-pg all

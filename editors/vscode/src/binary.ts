@@ -14,8 +14,16 @@ export interface Binary {
 	version: string;
 }
 
-/** Why there is no program; its message is for people. */
-export class NoBinary extends Error {}
+/** Why there is no program that can be used; its message is for people. */
+export class NoBinary extends Error {
+	constructor(
+		message: string,
+		/** There is one, which is older than this extension needs. */
+		readonly tooOld = false,
+	) {
+		super(message);
+	}
+}
 
 /**
  * The program of the setting, else the first one of PATH, else one in the
@@ -72,6 +80,7 @@ async function check(path: string): Promise<Binary> {
 	if (compareVersions(version, OLDEST_PROGRAM) < 0) {
 		throw new NoBinary(
 			l10n.t('{0} is forklift {1}, and this extension needs {2} or newer. Update it, or choose another one.', path, version, OLDEST_PROGRAM),
+			true,
 		);
 	}
 	return { path, version };

@@ -19,6 +19,8 @@ export class Server implements Disposable {
 	phase: Phase = 'starting';
 	/** Why the phase is noBinary or failed. */
 	reason = '';
+	/** The phase is noBinary because the program is too old. */
+	tooOld = false;
 	binary: Binary | undefined;
 
 	private client: LanguageClient | undefined;
@@ -67,7 +69,12 @@ export class Server implements Disposable {
 				return;
 			}
 			const text = e instanceof Error ? e.message : String(e);
-			this.enter(e instanceof NoBinary ? 'noBinary' : 'failed', this.stderr.trim() || text);
+			if (e instanceof NoBinary) {
+				this.tooOld = e.tooOld;
+				this.enter('noBinary', text); // what an earlier one said is not of it
+			} else {
+				this.enter('failed', this.stderr.trim() || text);
+			}
 		}
 	}
 

@@ -57,7 +57,7 @@ export class StatusBar implements Disposable {
 		}
 		const looks: Record<Exclude<Phase, 'noFolder'>, [icon: string, text: string, command: string]> = {
 			untrusted: ['$(shield)', l10n.t('untrusted'), 'workbench.trust.manage'],
-			noBinary: ['$(warning)', l10n.t('forklift not found'), 'forklift.choosePath'],
+			noBinary: ['$(warning)', this.server.tooOld ? l10n.t('forklift too old') : l10n.t('forklift not found'), 'forklift.choosePath'],
 			failed: ['$(error)', l10n.t('forklift failed'), 'forklift.showLog'],
 			starting: ['$(sync~spin)', l10n.t('starting'), 'forklift.showActions'],
 			running: ['$(sync~spin)', l10n.t('looking'), 'forklift.showActions'],

@@ -9,7 +9,7 @@ import type { Status } from './protocol';
 import type { Server } from './server';
 
 /** What the views show instead of rows; see viewsWelcome in package.json. */
-export type ViewState = Server['phase'] | 'notGit' | 'untracked' | 'ready';
+export type ViewState = Server['phase'] | 'tooOld' | 'notGit' | 'untracked' | 'ready';
 
 export class Worktrees implements Disposable {
 	private readonly statuses = new Map<string, Status>();
@@ -79,7 +79,7 @@ export class Worktrees implements Disposable {
 	viewState(): ViewState {
 		const s = this.active();
 		if (this.server.phase !== 'running') {
-			return this.server.phase;
+			return this.server.phase === 'noBinary' && this.server.tooOld ? 'tooOld' : this.server.phase;
 		}
 		if (!s) {
 			return 'starting';
@@ -109,6 +109,19 @@ export class Worktrees implements Disposable {
 		this.tell('forklift.hasCheckpoints', s?.checkpoint !== undefined);
 		this.tell('forklift.hasChanges', s !== undefined && (s.file_count > 0 || s.tables.length > 0));
 		this.emitter.fire();
+	}
+
+	/**
+	 * Completes the steps of the walkthrough that are done already. The editor
+	 * learns of the walkthrough's keys when it first shows it, and only a key
+	 * that becomes true after that completes a step.
+	 */
+	tellWalkthrough(): void {
+		for (const name of ['running', 'tracked', 'hasCheckpoints']) {
+			if (this.told.get(`forklift.${name}`) === true) {
+				this.tell(`forklift.shown.${name}`, true);
+			}
+		}
 	}
 
 	private tell(key: string, value: unknown): void {

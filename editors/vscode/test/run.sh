@@ -38,32 +38,16 @@ if [ -n "$without" ]; then
 	took "building and unit tests"
 	exit 0
 fi
+# An extension that uses the API of ours.
+(cd test/probe && npx vsce package --no-dependencies --allow-missing-repository --skip-license --out ../../bin/probe.vsix >/dev/null)
 (cd "$top" && go build -tags failpoint -o editors/vscode/bin/forklift ./commands/forklift)
 took "building and unit tests"
 
-export FORKLIFT_BINARY=$PWD/bin/forklift FORKLIFT_VSIX=$PWD/bin/forklift.vsix
+export FORKLIFT_BINARY=$PWD/bin/forklift FORKLIFT_VSIX="$PWD/bin/forklift.vsix $PWD/bin/probe.vsix"
 export CODE_SERVER=$cache/code-server/node_modules/code-server/out/node/entry.js
 export SCREENSHOTS=${SCREENSHOTS:-$PWD/bin/screenshots}
 
-# stories: runs those whose names match, or all.
-stories() { node --test --test-force-exit --test-concurrency=1 --test-reporter=spec "$@" bin/stories.test.js; }
-
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 code=0
-stories "$@" 2>&1 | tee "$log" || code=$?
+node --test --test-force-exit --test-concurrency=1 --test-reporter=spec "$@" bin/stories.test.js || code=$?
 took "stories"
-if [ $code != 0 ]; then
-	# A browser loses a key or a click now and then. A story that failed is told
-	# once more by itself, and has to hold then; what failed at first is printed.
-	again=()
-	while IFS= read -r name; do
-		echo "editors/vscode/test: once more: $name" >&2
-		again+=("--test-name-pattern=$name")
-	done < <(sed -n 's/^  ✖ \(.*\) ([0-9.]*ms)$/\1/p' "$log" | sort -u)
-	[ ${#again[@]} -gt 0 ] || exit $code
-	code=0
-	stories "${again[@]}" || code=$?
-	took "stories that failed at first"
-fi
 exit $code

@@ -90,6 +90,7 @@ export async function copyDiagnostics(app: App): Promise<void> {
 
 export async function showWalkthrough(app: App): Promise<void> {
 	await commands.executeCommand('workbench.action.openWalkthrough', `${app.context.extension.id}#start`, false);
+	app.worktrees.tellWalkthrough();
 }
 
 /** Lets the user pick the program; the change of the setting starts it. */

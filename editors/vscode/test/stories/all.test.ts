@@ -5,6 +5,8 @@
  */
 import { after, before, describe } from 'node:test';
 import { Editor } from './editor';
+import { outsideStories } from './outside';
+import { stateStories } from './states';
 import { stories } from './stories';
 import { trustStories } from './trust';
 import { windowStories } from './windows';
@@ -22,6 +24,8 @@ describe('in VS Code', { concurrency: false }, () => {
 		world.close();
 	});
 	stories(world, trusted);
+	outsideStories(world, trusted);
+	stateStories(world, trusted);
 	windowStories(world, trusted);
 	trustStories(world, careful);
 });

@@ -58,8 +58,8 @@ export class Editor {
 
 	async start(): Promise<void> {
 		const program = process.env['CODE_SERVER'];
-		const vsix = process.env['FORKLIFT_VSIX'];
-		if (!program || !vsix) {
+		const packages = process.env['FORKLIFT_VSIX'];
+		if (!program || !packages) {
 			throw new Error('CODE_SERVER and FORKLIFT_VSIX are not set; test/run.sh sets them');
 		}
 		mkdirSync(join(this.dir, 'data', 'User'), { recursive: true });
@@ -67,7 +67,9 @@ export class Editor {
 		writeFileSync(join(this.dir, 'config.yaml'), 'bind-addr: 127.0.0.1:0\nauth: none\ncert: false\n');
 		const common = [program, '--config', join(this.dir, 'config.yaml'), '--user-data-dir', join(this.dir, 'data'), '--extensions-dir', join(this.dir, 'extensions')];
 		const env = { ...this.world.env, EXTENSIONS_GALLERY: '{"serviceUrl":"","itemUrl":""}' };
-		execFileSync(process.execPath, [...common, '--install-extension', vsix], { env, stdio: 'pipe' });
+		for (const vsix of packages.split(' ')) {
+			execFileSync(process.execPath, [...common, '--install-extension', vsix], { env, stdio: 'pipe' });
+		}
 		const flags = ['--disable-telemetry', '--disable-update-check', '--disable-getting-started-override', ...(this.trust ? [] : ['--disable-workspace-trust'])];
 		const child = spawn(process.execPath, [...common, ...flags], { env, stdio: ['ignore', 'pipe', 'pipe'] });
 		this.process = child;

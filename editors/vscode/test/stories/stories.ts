@@ -22,8 +22,11 @@ export async function inWindow(editor: Editor, path: string, name: string, run: 
 }
 
 /** A worktree with a table and a first checkpoint. */
-export function shop(world: World, name: string): Repository {
-	const r = world.repository(name).setUp();
+export function shop(world: World, name: string, config: object = {}): Repository {
+	const r = world.repository(name, config).setUp();
+	if ('hooks' in config) {
+		r.must('trust');
+	}
 	r.sql('CREATE TABLE invoices (id int PRIMARY KEY, total int)');
 	r.sql('INSERT INTO invoices SELECT i, i FROM generate_series(1, 10) i');
 	r.must('db', 'start');
@@ -44,7 +47,7 @@ async function there_and_back(world: World, editor: Editor): Promise<void> {
 	await inWindow(editor, r.path, 'there', async (w) => {
 		await w.says('not tracked');
 		await w.view('Checkpoints');
-		await w.page.locator('.welcome-view-content', { hasText: 'no database of its own' }).first().waitFor();
+		await w.welcome('no database of its own');
 		await w.screenshot('welcome');
 		await w.command('Forklift: Set Up Worktree');
 		await w.says('no checkpoint');
@@ -161,10 +164,12 @@ async function killed(world: World, editor: Editor): Promise<void> {
 		await w.page.locator('.statusbar-item.error-kind[id$="forklift.status"]').waitFor();
 		await w.screenshot('interrupted');
 		assert.equal(r.forklift(['capture']).code, 6, 'nothing else is done meanwhile');
+		assert.equal(await w.offers('Forklift: Capture Checkpoint'), false, 'nor offered');
 		await w.clickStatus('restore interrupted');
 		await w.decide('was interrupted', 'Recover');
 		await w.answer('Recovered');
 		await w.says('before_change');
+		assert.equal(await w.offers('Forklift: Recover'), false, 'there is nothing to recover any more');
 		const back = r.read('src/app.py').startsWith('changed');
 		assert.equal(r.count('invoices'), back ? 11 : 10, 'both halves are of the same moment');
 	});
@@ -210,6 +215,13 @@ async function tools(world: World, editor: Editor): Promise<void> {
 		assert.ok(shown.includes('ls src | wc -l | tee counted.txt'), shown);
 		await w.until(() => existsSync(join(r.path, 'counted.txt')) && r.read('counted.txt').trim() === '2', 'the command has run');
 		await w.screenshot('terminal');
+		await w.command('Forklift: Open Database Shell');
+		const shell = w.page.locator('.terminal-wrapper.active .xterm-rows');
+		await shell.filter({ hasText: /=[>#]/ }).waitFor();
+		await w.page.locator('.terminal-wrapper.active .xterm-helper-textarea:focus').waitFor({ state: 'attached' });
+		await w.page.keyboard.type("SELECT 'rows: ' || count(*) FROM invoices;\n");
+		await shell.filter({ hasText: 'rows: 10' }).waitFor();
+		await w.page.keyboard.type('\\q\n');
 		await w.command('Forklift: Copy Database URL');
 		await w.page.locator('.statusbar-item', { hasText: 'Copied the URL' }).waitFor();
 		assert.equal(await w.clipboard(), r.must('db', 'url').trim());
@@ -251,6 +263,9 @@ async function tools(world: World, editor: Editor): Promise<void> {
 		await w.says('needed');
 		await w.command('Forklift: Show Walkthrough');
 		await w.page.locator('.gettingStarted', { hasText: 'Get Started With Forklift' }).first().waitFor();
+		for (const step of ['Get the program', 'Set up a worktree', 'Capture a checkpoint']) {
+			await w.page.locator('.getting-started-step', { hasText: step }).locator('.codicon-getting-started-step-checked').waitFor({ state: 'attached' });
+		}
 		await w.screenshot('walkthrough');
 	});
 	r.tearDown();

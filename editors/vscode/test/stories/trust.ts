@@ -1,6 +1,6 @@
 /** What is not trusted is not touched; and what happens without the program. */
 import assert from 'node:assert/strict';
-import { rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Editor } from './editor';
@@ -14,15 +14,22 @@ export function trustStories(world: World, editor: Editor): void {
 
 async function untrusted(world: World, editor: Editor): Promise<void> {
 	const r = shop(world, 'careful-shop');
+	// A program that the folder brings along is not run before the folder is trusted.
+	const ran = join(world.dir, 'strange-ran');
+	r.write('tool', `#!/bin/sh\n: >${ran}\nexec ${world.binary} "$@"\n`);
+	chmodSync(join(r.path, 'tool'), 0o755);
+	r.write('.vscode/settings.json', JSON.stringify({ 'forklift.path': join(r.path, 'tool') }));
 	await editor.start();
 	await inWindow(editor, r.path, 'untrusted', async (w) => {
 		await w.says('untrusted');
 		await w.view('Checkpoints');
-		await w.page.locator('.welcome-view-content', { hasText: 'not trusted' }).first().waitFor();
+		await w.welcome('not trusted');
 		await w.screenshot('untrusted');
 		assert.ok(!r.must('daemon', 'status', '--json').includes(r.path), 'no session has the worktree open');
+		assert.ok(!existsSync(ran), 'the program of the folder was not run');
 		await w.trust();
 		await w.says('before_change');
+		assert.ok(existsSync(ran), 'now it is');
 	});
 	r.tearDown();
 }
@@ -37,7 +44,15 @@ async function missing(world: World, editor: Editor): Promise<void> {
 			await w.says('forklift not found');
 			await w.toast('was not found on the PATH').waitFor();
 			await w.view('Checkpoints');
-			await w.page.locator('.welcome-view-content', { hasText: 'not found on the PATH' }).first().waitFor();
+			await w.welcome('not found on the PATH');
+			await w.answer('was not found on the PATH');
+			// One that is older than the extension is told from one that is missing.
+			writeFileSync(link, '#!/bin/sh\necho \'{"version": "0.0.9"}\'\n', { mode: 0o755 });
+			await w.command('Forklift: Restart');
+			await w.answer(/is forklift 0\.0\.9, and this extension needs 0\.1\.0 or newer/);
+			await w.says('forklift too old');
+			await w.welcome('older than this extension needs');
+			rmSync(link);
 			symlinkSync(world.binary, link);
 			await w.command('Forklift: Restart');
 			await w.says('before_change');

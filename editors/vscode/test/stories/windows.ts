@@ -37,12 +37,19 @@ async function worktrees(world: World, editor: Editor): Promise<void> {
 	const file = join(world.dir, 'both.code-workspace');
 	writeFileSync(file, JSON.stringify({ folders: [{ path: r.path }, { path: right.path }] }));
 	await inWindow(editor, file, 'both', async (w) => {
-		await w.says(/left: before_change|right: second/);
+		await w.says('left: before_change');
 		await w.command('Forklift: Capture Checkpoint With a Name');
 		await w.pick('Forklift: Worktree', 'right');
 		await w.type('Forklift: Capture Checkpoint (1 of 2)', 'from_both');
 		await w.type('Forklift: Capture Checkpoint (2 of 2)', '');
 		await w.answer('Captured from_both');
+		// With a file open there is nothing to pick: the worktree is the file's.
+		right.write('src/only_right.py', 'right = True\n');
+		await w.openFile('only_right.py');
+		await w.says('right: from_both · 1 file');
+		await w.command('Forklift: Capture Checkpoint');
+		await w.answer('Captured');
+		await w.says(/right: \S+-right$/);
 		assert.ok(right.must('list').includes('from_both'));
 		assert.ok(!r.must('list').includes('from_both'));
 	});

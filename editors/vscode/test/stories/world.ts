@@ -1,5 +1,5 @@
 /** A machine of its own for the stories: home, store, repositories and databases. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -32,6 +32,7 @@ export class World {
 			PATH: [join(this.dir, 'bin'), process.env['PATH']].join(delimiter),
 			FORKLIFT_PG_BIN: needed('FORKLIFT_PG_BIN'),
 			FORKLIFT_DAEMON_IDLE: '30s',
+			PROBE_DIR: this.dir,
 			GIT_CONFIG_GLOBAL: join(home, '.gitconfig'),
 			GIT_CONFIG_NOSYSTEM: '1',
 		};
@@ -40,14 +41,14 @@ export class World {
 		writeFileSync(join(home, '.gitconfig'), '[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n');
 	}
 
-	/** A repository with one commit: an application and its table. */
-	repository(name: string): Repository {
+	/** A repository with one commit, an application; config is added to its .forklift.json. */
+	repository(name: string, config: object = {}): Repository {
 		const path = join(this.dir, name);
 		mkdirSync(join(path, 'src'), { recursive: true });
 		const r = new Repository(this, path);
 		r.write('src/app.py', Array.from({ length: 60 }, (_, i) => `line_${i + 1} = ${i + 1}\n`).join(''));
 		r.write('src/invoice.sql', 'SELECT total FROM invoices;\n');
-		r.write('.forklift.json', JSON.stringify({ format: 1, source: ['src'], commands: { count: ['sh', '-c', 'ls src | wc -l | tee counted.txt'] } }, undefined, 2) + '\n');
+		r.write('.forklift.json', JSON.stringify({ format: 1, source: ['src'], commands: { count: ['sh', '-c', 'ls src | wc -l | tee counted.txt'] }, ...config }, undefined, 2) + '\n');
 		r.git('init', '-q');
 		r.git('add', '.');
 		r.git('commit', '-q', '-m', 'Begin');
@@ -89,6 +90,12 @@ export class Repository {
 	forklift(args: string[], env: NodeJS.ProcessEnv = {}): { code: number | null; stdout: string; stderr: string; signal: string | null } {
 		const r = spawnSync(this.world.binary, args, { cwd: this.path, env: { ...this.world.env, ...env }, encoding: 'utf8', timeout: 60_000 });
 		return { code: r.status, stdout: r.stdout, stderr: r.stderr, signal: r.signal };
+	}
+
+	/** Starts the command line; its exit code comes when it has ended. */
+	begin(...args: string[]): Promise<number | null> {
+		const child = spawn(this.world.binary, args, { cwd: this.path, env: this.world.env, stdio: 'ignore', timeout: 300_000 });
+		return new Promise((resolve, reject) => child.on('error', reject).on('exit', resolve));
 	}
 
 	must(...args: string[]): string {
