@@ -56,7 +56,7 @@ bench-editors: build ## what editors wait for, in a small repository and in one 
 	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) run ./testsuite/bench -editors -forklift bin/forklift -json bin/editors.json
 
 bench-supabase: ## what setup, capture and restore of a Supabase stack take, beside the CLI alone; minutes
-	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout $(TIMEOUT) -tags figures -run TestFigures ./testsuite/supabase
+	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout $(TIMEOUT) -v -tags figures -run TestFigures ./testsuite/supabase
 
 demo: build ## a story: two times an invoicing application and its database
 	testsuite/demo/demo.sh bin/forklift

@@ -42,6 +42,12 @@ func below(top, dir string) (string, error) {
 		Hint: "Name paths of the worktree."}
 }
 
+// outside is the error for a path that a user gave.
+func outside(p string) error {
+	return &fault.Error{Op: "read path", Path: p, Kind: fault.Usage, Err: errors.New("it is outside the worktree"),
+		Hint: "Name paths of the worktree; they start at the present directory."}
+}
+
 // pathsIn makes paths as a user gives them paths from the top of the
 // worktree. They start at env.Dir, as git's do.
 func pathsIn(env Env, w Worktree, given []string) ([]string, error) {
@@ -64,13 +70,12 @@ func pathsIn(env Env, w Worktree, given []string) ([]string, error) {
 				p = "."
 			}
 			if err != nil {
-				return nil, err
+				return nil, outside(p)
 			}
 			rel = filepath.ToSlash(filepath.Join(dir, filepath.Base(p)))
 		}
 		if rel == ".." || strings.HasPrefix(rel, "../") {
-			return nil, &fault.Error{Op: "read path", Path: p, Kind: fault.Usage, Err: errors.New("it is outside the worktree"),
-				Hint: "Name paths of the worktree; they start at the present directory."}
+			return nil, outside(p)
 		}
 		paths = append(paths, rel)
 	}

@@ -17,7 +17,7 @@ type RestoreRequest struct {
 	Plan           string   `json:"plan,omitempty" flag:"plan" value:"[ID]" optional:"show" help:"show what would be done and change nothing; with the ID of a plan and --yes: do it only if it would still do just that"`
 	Yes            bool     `json:"yes,omitempty" flag:"yes" short:"y" help:"do it; a restore never asks, so only --plan ID needs this"`
 	Verify         bool     `json:"verify,omitempty" flag:"verify" help:"read back every page of the database that was put in place"`
-	DiscardCurrent bool     `json:"discard_current,omitempty" flag:"discard-current" help:"go on although the present state cannot be saved; it is lost then"`
+	DiscardCurrent bool     `json:"discard_current,omitempty" flag:"discard-current" help:"go on although the present database cannot be saved; it is set aside as it is, and undo brings it back"`
 	OperationRequest
 	UnsavedRequest
 }

@@ -92,6 +92,14 @@
 // reading. The slot that a restore leaves was saved without a restart, so it
 // holds exactly the safety pair, and the next restore starts from there.
 //
+// A database that cannot be brought to rest cannot be saved. With
+// --discard-current the slot that it is in is flushed before the switch and
+// renamed to kept/<safety pair> behind it; that pair says so by its state. Undo
+// makes the idle slot it by a rename before its switch; going back renames it
+// back, so that at each moment one of the two names is it. Its server is not
+// started, and leaving it again needs no flag: it is set aside once more. What
+// was set aside for a pair that was forgotten goes with the next operation.
+//
 // Nothing but time is lost by a slot that holds something else. So one who has
 // time (the daemon) may prepare the idle slot, with [Worktree.PrepareIdle]:
 // under the slot's lock and the store's shared lock alone, with the same marks. It

@@ -49,6 +49,7 @@ type Examination struct {
 	Interrupted string // verb of the worktree's own
 	Config      *config.File
 	Missing     []string // source paths of Config that are not there
+	Unsaved     []string // top-level names that git tracks, that setup would save and Config does not
 	ConfigErr   error
 	Trusted     bool
 	Env         []EnvVar
@@ -194,6 +195,9 @@ func (p *project) examineConfig(ctx context.Context, x *Examination, w *Worktree
 		return
 	}
 	x.Missing = w.missingSources(x.Config.Source)
+	if tracked, err := p.host.Git.Tracked(ctx, p.repo); err == nil {
+		x.Unsaved = config.Unsaved(tracked, x.Config.Source)
+	}
 	x.Trusted = !x.Config.Runs()
 	if !x.Trusted {
 		ok, err := trust.Approved(p.fs, p.host.StateDir, w.rec.ID, path.Join(w.rec.Path, config.Name), x.Config.Content)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -357,6 +358,13 @@ func (d *fakeDB) Start(_ context.Context, s Slot) error {
 	}
 	if d.world.broken {
 		return errors.New("the server does not start")
+	}
+	rows, err := d.world.get(d.file(s, "rows"))
+	if err == nil && strings.Contains(rows, "damaged") {
+		err = errors.New("the rows are damaged")
+	}
+	if err != nil {
+		return err
 	}
 	live, err := d.world.fs.Lock(d.branch.Live, true)
 	if err != nil {

@@ -57,6 +57,7 @@ type journal struct {
 	TargetProject string           `json:"target_project,omitempty"`
 	TargetKind    storage.PairKind `json:"target_kind,omitempty"`
 	TargetName    string           `json:"target_name,omitempty"`
+	TargetKept    bool             `json:"target_kept,omitempty"` // its database is a slot that was set aside: ToSlot becomes it by a rename
 
 	// Part is what of the target a restore puts back, Paths (quoted) which
 	// paths of it.

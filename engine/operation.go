@@ -66,6 +66,9 @@ func (w *Worktree) beginPart(ctx context.Context, verb string, cfg *config.File,
 	if op.warnings, err = w.sweepStaging(ctx); err != nil {
 		return nil, op.close(ctx, err)
 	}
+	if err := w.sweepKept(ctx); err != nil {
+		op.warnings = append(op.warnings, err.Error())
+	}
 	return op, nil
 }
 
@@ -234,8 +237,8 @@ func (op *operation) stop(ctx context.Context) error {
 
 // restart starts the server on a slot if it ran when the operation began.
 func (op *operation) restart(ctx context.Context, slot Slot) error {
-	if !op.j.ServerRan || op.running {
-		return nil
+	if !op.j.ServerRan || op.running || op.j.TargetKept && slot == op.j.ToSlot {
+		return nil // what was set aside did not start when it was
 	}
 	progress.Report(ctx, progress.Event{Phase: "start database"})
 	if _, err := op.w.startLocked(ctx, slot); err != nil {
@@ -341,6 +344,9 @@ func (op *operation) end(row logRow, cause error) error {
 func (op *operation) discard(ctx context.Context) error {
 	if op.j.restores() {
 		if err := op.w.removeStaging(ctx, op.j.Operation); err != nil {
+			return err
+		}
+		if err := errors.Join(op.putBackKept(ctx), op.withdrawKept(ctx)); err != nil {
 			return err
 		}
 	}

@@ -209,6 +209,9 @@ func (op *operation) turnBack(ctx context.Context, res *RecoverResult) error {
 // turnedBack ends a restore that was taken back.
 func (op *operation) turnedBack(ctx context.Context, install *worktree.Install, res *RecoverResult) error {
 	res.ID = op.j.Before.Pair
+	if err := op.putBackKept(ctx); err != nil {
+		return err
+	}
 	if err := op.end(logRow{Outcome: outcomeBack, Before: op.j.Before.Pair, After: op.j.Before.Pair}, nil); err != nil {
 		return err
 	}

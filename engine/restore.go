@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 
 	"forklift/engine/config"
 	"forklift/engine/worktree"
@@ -144,6 +143,7 @@ func (w *Worktree) move(ctx context.Context, verb string, target *storage.Pair, 
 func (r *restoring) plan() {
 	j := r.j
 	j.Target, j.TargetProject, j.TargetKind, j.TargetName = r.target.ID, r.target.Project, r.target.Kind, r.w.refOf(r.target)
+	j.TargetKept = isKept(r.target) && !j.Part.leavesData()
 	j.Paths = quoted(r.opt.Paths)
 	j.ToSlot = j.Before.Slot.Other()
 	if j.Part.leavesData() {
@@ -202,6 +202,9 @@ func (r *restoring) patch(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
+	if r.j.TargetKept {
+		return r.w.bringKept(r.target.ID, r.j.ToSlot)
+	}
 	verify := auditShare
 	if r.opt.Verify {
 		verify = 1
@@ -217,7 +220,10 @@ func (r *restoring) save(ctx context.Context) (*saver, error) {
 		return r.saveSourcesOnly(ctx)
 	}
 	if err := r.recoverUnclean(ctx); err != nil {
-		if !r.opt.DiscardCurrent {
+		if ctx.Err() != nil {
+			return nil, canceled(ctx)
+		}
+		if !r.opt.DiscardCurrent && !r.restsOnKept(ctx) {
 			return nil, &fault.Error{Op: r.j.Verb, Path: r.w.branch.SlotDir(r.j.Before.Slot), Err: fmt.Errorf("the present database cannot be saved: %w", err),
 				Hint: "Mend it, or give --discard-current to restore without saving it."}
 		}
@@ -312,27 +318,11 @@ func (r *restoring) saveSourcesOnly(ctx context.Context) (*saver, error) {
 		return nil, err
 	}
 	defer s.close()
+	s.keeps = !r.j.Part.leavesData()
 	if err := s.scanSource(ctx); err != nil {
 		return nil, err
 	}
 	return nil, r.publishSafety(ctx, s)
-}
-
-// keepDiscarded sets the slot that could not be saved aside, byte for byte.
-func (r *restoring) keepDiscarded() error {
-	from := r.w.branch.SlotDir(r.j.Before.Slot)
-	if len(r.safety.Databases) > 0 || r.j.Reused || r.j.Before.Slot == r.j.ToSlot {
-		return nil
-	}
-	kept := path.Join(r.w.branch.Dir, "kept", string(r.safety.ID))
-	r.warnings = append(r.warnings, "the database as it was could not be saved: undo brings back the files only; its files are in "+kept)
-	if _, err := r.w.fs.Lstat(from); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err := durable.MkdirAll(r.w.fs, path.Dir(kept), 0o700); err != nil {
-		return err
-	}
-	return durable.Rename(r.w.fs, from, kept)
 }
 
 // flush makes the slot that was left durable, and records what it holds. What
@@ -340,7 +330,7 @@ func (r *restoring) keepDiscarded() error {
 // the switch needs is on disk.
 func (r *restoring) flush(ctx context.Context, saved *saver) error {
 	from := r.j.Before.Slot
-	if saved == nil {
+	if saved == nil && !isKept(r.safety) {
 		return nil
 	}
 	unlock, err := r.w.lockSlot(ctx, from)
@@ -348,7 +338,11 @@ func (r *restoring) flush(ctx context.Context, saved *saver) error {
 		return err
 	}
 	defer unlock()
-	if err := durable.SyncTree(r.w.fs, r.w.branch.SlotDir(from)); err != nil {
+	err = durable.SyncTree(r.w.fs, r.w.branch.SlotDir(from))
+	if saved == nil && errors.Is(err, fs.ErrNotExist) {
+		return nil // there is nothing of it at all
+	}
+	if err != nil || saved == nil {
 		return err
 	}
 	rec, err := saved.slotRecord()
@@ -369,7 +363,7 @@ func (r *restoring) forward(ctx context.Context) error {
 	if rescue != nil {
 		r.result.RescueName, r.result.Rescued = rescue.Name, rescue.paths
 	}
-	if !r.j.Part.leavesData() {
+	if !r.j.Part.leavesData() && !r.j.TargetKept {
 		st, err := r.w.db.State(ctx, r.j.ToSlot)
 		if err != nil {
 			return err
@@ -385,8 +379,11 @@ func (r *restoring) forward(ctx context.Context) error {
 // needed any more, then the server.
 func (r *restoring) concluded(ctx context.Context) error {
 	r.result.Changed, r.result.Removed, r.result.Kept = r.install.Counts()
-	if err := r.keepDiscarded(); err != nil {
+	if err := r.keepDiscarded(ctx); err != nil {
 		return err
+	}
+	if r.j.TargetKept {
+		r.warnings = append(r.warnings, "the database is back as it was when it was set aside; its server was not started, `forklift db start` tries that")
 	}
 	if err := r.done(r.j.Pair, r.j.Target, r.j.TargetKind, r.j.TargetName); err != nil {
 		return err

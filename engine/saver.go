@@ -41,6 +41,7 @@ type saver struct {
 	carried   *storage.DatabaseState // that the running database was found to be still; then data is not read
 	seen      Observation
 	facts     json.RawMessage
+	keeps     bool // the database cannot be read: its slot is going to be set aside
 	head      *gitHead
 	read      atomic.Int64
 	warnings  []string
@@ -283,8 +284,11 @@ func (s *saver) pair(ctx context.Context, j *journal, reason, note string) *stor
 		return p
 	}
 	trees := s.trees()
+	if s.keeps {
+		p.Databases = []storage.DatabaseState{{Kind: s.w.rec.Kind, State: storage.StateKept}}
+	}
 	if len(trees) == 0 {
-		return p // --discard-current: only the files could be saved
+		return p
 	}
 	if s.seen.Counters == nil {
 		s.seen = s.w.inheritedObservation(ctx, trees)

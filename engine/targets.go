@@ -197,6 +197,8 @@ func (w *Worktree) checkDatabase(ctx context.Context, p *storage.Pair) (storage.
 	switch {
 	case db.Kind != w.rec.Kind:
 		e.Err = fmt.Errorf("its database is of kind %q, this worktree's is %q", db.Kind, w.rec.Kind)
+	case isKept(p):
+		return db, w.checkKept(p)
 	case db.State != storage.StateClean:
 		e.Err, e.Hint = fmt.Errorf("its database is in state %q", db.State), "Install the Forklift that wrote it."
 	default:

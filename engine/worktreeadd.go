@@ -129,6 +129,9 @@ func (p *project) birthPair(ctx context.Context, opt AddWorktreeOptions, res *Ad
 	if pair.Source.Manifest.IsZero() {
 		return nil, fmt.Errorf("checkpoint %s holds no source files", pair.Name)
 	}
+	if isKept(pair) {
+		return nil, keptElsewhere(pair)
+	}
 	names, err := w.worktreeNames()
 	res.From = names[pair.Worktree] + ":" + pair.Name
 	return pair, err

@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 
@@ -187,9 +186,17 @@ func (s *Store) excluding(ctx context.Context) (*Store, func(), error) {
 	return own, func() { unlock(); _ = own.Close() }, nil
 }
 
+// taken is a name that another pair has; it is fs.ErrExist, whose own words
+// would say it a second time.
+type taken string
+
+func (name taken) Error() string { return "the name " + string(name) + " is taken" }
+
+func (taken) Is(target error) bool { return target == fs.ErrExist }
+
 // nameTaken is the error for a name that another pair has.
 func nameTaken(op, name string) error {
-	return &fault.Error{Op: op, Path: name, Kind: fault.Usage, Err: fmt.Errorf("the name %s is taken: %w", name, fs.ErrExist),
+	return &fault.Error{Op: op, Path: name, Kind: fault.Usage, Err: taken(name),
 		Hint: "Choose another name."}
 }
 

@@ -70,7 +70,7 @@ type SourceState struct {
 // database kind's own JSON: what the store does not need to understand.
 type DatabaseState struct {
 	Kind     string          `json:"kind"`  // "postgres"
-	State    string          `json:"state"` // "clean"; "recover" and "kept" are reserved; others are refused
+	State    string          `json:"state"` // "clean", or "kept" without trees; "recover" is reserved; others are refused
 	Trees    []TreeState     `json:"trees"`
 	Facts    json.RawMessage `json:"facts,omitempty"`
 	Tables   json.RawMessage `json:"tables,omitempty"`   // relfilenode to table

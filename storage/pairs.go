@@ -56,7 +56,8 @@ const (
 	StateClean = "clean"
 	// StateRecover is one that needs recovery when it starts: reserved.
 	StateRecover = "recover"
-	// StateKept is a slot kept byte for byte: reserved.
+	// StateKept is a database that could not be brought to rest: it has no
+	// trees, its slot is kept byte for byte where the worktree's slots are.
 	StateKept = "kept"
 )
 

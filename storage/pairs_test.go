@@ -46,6 +46,9 @@ func TestPairsAndNames(t *testing.T) {
 	if !errors.Is(err, fs.ErrExist) || fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
 		t.Errorf("a name was taken twice: %v", err)
 	}
+	if strings.Contains(err.Error(), fs.ErrExist.Error()) {
+		t.Errorf("%v: it says so twice", err)
+	}
 	if id, err := l.s.Name(ctx, "p1", "w1", Safety, "before"); err != nil || id != p.ID {
 		t.Error(id, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -19,6 +20,8 @@ import (
 	"forklift/engine"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
+
+	"github.com/BurntSushi/toml"
 )
 
 // templateFormat changes when Init makes something else from the same files.
@@ -56,6 +59,9 @@ func (s *stack) Template(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if err := s.hashEnv(h, project); err != nil {
+		return "", err
+	}
+	if err := s.hashElsewhere(h, project); err != nil {
 		return "", err
 	}
 	return kindName + "-" + hex.EncodeToString(h.Sum(nil)[:16]), nil
@@ -132,6 +138,70 @@ func (s *stack) hashEnv(h hash.Hash, project string) error {
 		}
 	}
 	return nil
+}
+
+// hashElsewhere feeds the files to h that config.toml has loaded from outside of
+// supabase/: seeds, schemas, and what buckets begin with.
+func (s *stack) hashElsewhere(h hash.Hash, project string) error {
+	text, err := durable.ReadFile(s.fs, path.Join(project, configName), maxConfigBytes)
+	if err != nil {
+		return fault.Wrap("read Supabase configuration", path.Join(project, configName), err)
+	}
+	base := path.Join(project, "supabase")
+	for _, pattern := range loadedPaths(text) {
+		found, err := filepath.Glob(filepath.Join(base, pattern))
+		if err != nil {
+			continue // the CLI says what is wrong with it
+		}
+		for _, name := range found {
+			if strings.HasPrefix(name, base+"/") {
+				continue // has been read
+			}
+			info, err := os.Stat(name)
+			switch {
+			case err != nil:
+				return fault.Wrap("read Supabase project", name, err)
+			case info.IsDir():
+				err = s.hashTree(h, name, "", nil)
+			case info.Mode().IsRegular():
+				err = hashFile(h, name, strings.TrimPrefix(name, project))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// loadedPaths are the patterns of config.toml for files that go into a new
+// database or its buckets.
+func loadedPaths(text []byte) []string {
+	var c struct {
+		DB struct {
+			Seed struct {
+				Paths []string `toml:"sql_paths"`
+			} `toml:"seed"`
+			Migrations struct {
+				Paths []string `toml:"schema_paths"`
+			} `toml:"migrations"`
+		} `toml:"db"`
+		Storage struct {
+			Buckets map[string]struct {
+				Path string `toml:"objects_path"`
+			} `toml:"buckets"`
+		} `toml:"storage"`
+	}
+	if toml.Unmarshal(text, &c) != nil {
+		return nil // the CLI says what is wrong with it
+	}
+	list := append(c.DB.Seed.Paths, c.DB.Migrations.Paths...)
+	for _, b := range c.Storage.Buckets {
+		list = append(list, b.Path)
+	}
+	list = slices.DeleteFunc(list, func(p string) bool { return p == "" || path.IsAbs(p) })
+	slices.Sort(list)
+	return list
 }
 
 // Init makes the project's database in an empty slot: the CLI starts a new

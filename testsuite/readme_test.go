@@ -17,7 +17,8 @@ import (
 var block = regexp.MustCompile("(?s)(?:<!-- run: (top|repository|ci) -->\n)?```(console|sh|shell|bash)\n(.*?)```")
 
 // readmeScripts collects the commands of README.md by the place where they
-// run; those of the place "ci" are .ci/run's own.
+// run, as one reader types them: a block begins where the one before it ended.
+// Those of the place "ci" are .ci/run's own.
 func readmeScripts(t *testing.T, top, text string) map[string]string {
 	t.Helper()
 	scripts := map[string]string{"top": "set -eux\n", "repository": "set -eux\n"}
@@ -38,7 +39,6 @@ func readmeScripts(t *testing.T, top, text string) map[string]string {
 			}
 			continue
 		}
-		scripts[m[1]] += "(\n"
 		for line := range strings.Lines(m[3]) {
 			for _, prompt := range []string{"$ ", "> "} { // the latter: a command goes on
 				if command, ok := strings.CutPrefix(line, prompt); ok {
@@ -46,7 +46,6 @@ func readmeScripts(t *testing.T, top, text string) map[string]string {
 				}
 			}
 		}
-		scripts[m[1]] += ")\n"
 	}
 	return scripts
 }

@@ -102,12 +102,22 @@ func setArgs(v *commands.Verb, request any, args []string, dash int) error {
 	}
 	if len(args) > 0 {
 		err := usageError(v, fmt.Errorf("unexpected argument %q", args[0]))
-		if dashOf(v) {
+		switch {
+		case barePlan(v, request):
+			err.Hint = fmt.Sprintf("It is no id of a plan: those have 12 digits from 0 to f, and `forklift %s ... --plan` gives one.", v.Name)
+		case dashOf(v):
 			err.Hint = fmt.Sprintf("Paths stand behind --: `forklift %s ... -- %s`.", v.Name, args[0])
 		}
 		return err
 	}
 	return nil
+}
+
+// barePlan reports a --plan without an id: an argument too many was meant as it.
+func barePlan(v *commands.Verb, request any) bool {
+	return slices.ContainsFunc(v.Fields, func(f commands.Field) bool {
+		return f.Flag == "plan" && f.Optional != "" && f.Get(request) == f.Optional
+	})
 }
 
 // dashOf reports a verb that takes paths behind "--".
@@ -152,6 +162,11 @@ var noFlag = map[string]string{
 	"forklift trust --yes": "`forklift trust` asks nothing: it approves the file as it is. To read what would run before: `forklift trust --show`.",
 }
 
+// calledElsewhere are the flags by the names that other programs give them.
+var calledElsewhere = map[string]string{
+	"branch": "git-branch", "dry-run": "plan", "force": "yes", "message": "note",
+}
+
 // flagError says what is wrong with a flag, with the one that was meant.
 func flagError(cmd *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
@@ -179,8 +194,12 @@ func flagError(cmd *cobra.Command, err error) error {
 	return e
 }
 
-// nearFlag is the flag that is most like name, if one is.
+// nearFlag is the flag that is most like name, or is called so elsewhere, if
+// one is. A --plan that needs an id shows no plan.
 func nearFlag(cmd *cobra.Command, name string) string {
+	if f := cmd.Flags().Lookup(calledElsewhere[name]); f != nil && (f.Name != "plan" || f.NoOptDefVal != "") {
+		return f.Name
+	}
 	best, distance := "", 3
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if d := levenshtein.ComputeDistance(name, f.Name); d < distance || (best == "" && strings.HasPrefix(f.Name, name)) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,10 +29,12 @@ const rootEnvironment = `ENVIRONMENT
   NO_COLOR         print no colours
 `
 
-const globalFlags = `  -C, --directory DIR  run as if started in DIR
-      --json           print the result, or the error, as JSON on stdout
-  -h, --help           print this help
-`
+// globalFlags are the flags that every verb has.
+var globalFlags = [][2]string{
+	{"-C, --directory DIR", "run as if started in DIR"},
+	{"    --json", "print the result, or the error, as JSON on stdout"},
+	{"-h, --help", "print this help"},
+}
 
 // helpCommand is `forklift help [VERB]`.
 func (a *app) helpCommand() *cobra.Command {
@@ -95,7 +98,8 @@ func (a *app) rootHelp() string {
 		writePairs(&b, rows, 17)
 	}
 	b.WriteString("\n\"forklift VERB --help\" tells more about a verb. \"forklift project VERB\" is another\nspelling of every verb that acts on a worktree.\n")
-	b.WriteString("\nFLAGS\n" + globalFlags + "  -v, --version        print the version\n")
+	b.WriteString("\nFLAGS\n")
+	writePairs(&b, append(slices.Clone(globalFlags), [2]string{"-v, --version", "print the version"}), 19)
 	b.WriteString("\n" + rootExamples + "\n" + exitStatus(commands.ExitCodes) + "\n" + rootEnvironment)
 	return b.String()
 }
@@ -139,8 +143,7 @@ func verbHelp(v *commands.Verb) string {
 		writePairs(&b, args, 19)
 	}
 	b.WriteString("\nFLAGS\n")
-	writePairs(&b, flags, 19)
-	b.WriteString(globalFlags)
+	writePairs(&b, append(flags, globalFlags...), 19)
 	if len(v.Examples) > 0 {
 		b.WriteString("\nEXAMPLES\n")
 		for _, e := range v.Examples {

@@ -177,9 +177,8 @@ func (a *app) rootPage(about manAbout) string {
 
 // globalFlags are the flags that every verb has.
 func (p *page) globalFlags() {
-	for _, line := range strings.Split(strings.TrimRight(globalFlags, "\n"), "\n") {
-		names, meaning, _ := strings.Cut(strings.TrimSpace(line), "  ")
-		p.item(bolded(names), strings.TrimSpace(meaning))
+	for _, flag := range globalFlags {
+		p.item(bolded(strings.TrimSpace(flag[0])), flag[1])
 	}
 }
 

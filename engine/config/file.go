@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"time"
 
@@ -94,7 +93,7 @@ func Load(fsys vfs.FS, path string) (*File, error) {
 	data, err := durable.ReadFile(fsys, path, MaxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &fault.Error{Op: "read configuration", Path: path, Kind: fault.NotFound, Err: fmt.Errorf("there is no %s: %w", Name, fs.ErrNotExist), Hint: "`forklift setup` makes one for you to review."}
+		return nil, &fault.Error{Op: "read configuration", Path: path, Kind: fault.NotFound, Err: errors.New("there is no " + Name), Hint: "`forklift setup` makes one for you to review."}
 	case err != nil:
 		return nil, &fault.Error{Op: "read configuration", Path: path, Kind: fault.Usage, Err: err, Hint: "It must be a regular file of at most 1 MiB that you may read."}
 	}

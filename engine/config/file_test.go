@@ -189,7 +189,7 @@ func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, Name)
 	_, err := Load(vfs.OS(), name)
-	if fault.KindOf(err) != fault.NotFound || fault.HintOf(err) == "" {
+	if fault.KindOf(err) != fault.NotFound || fault.HintOf(err) == "" || !strings.HasSuffix(err.Error(), "there is no .forklift.json") {
 		t.Errorf("absent: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "other"), []byte(example), 0o644); err != nil {

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -40,6 +41,17 @@ func Guess(tracked []string) []string {
 		return []string{"."}
 	}
 	return list
+}
+
+// Unsaved gives the top-level names that Guess would save and of which the
+// list source saves nothing: directories that were made after the list was.
+// tracked are the top-level names that git tracks.
+func Unsaved(tracked, source []string) []string {
+	return slices.DeleteFunc(Guess(tracked), func(name string) bool {
+		return name == "." || slices.ContainsFunc(source, func(s string) bool {
+			return s == "." || s == name || strings.HasPrefix(s, name+"/")
+		})
+	})
 }
 
 func isSource(name string) bool {

@@ -35,6 +35,23 @@ func TestGuess(t *testing.T) {
 	}
 }
 
+func TestUnsaved(t *testing.T) {
+	tracked := []string{".gitignore", "README.md", "apps", "lib", "src"}
+	for _, c := range []struct{ source, want []string }{
+		{[]string{"apps", "src"}, []string{"lib"}},
+		{[]string{"apps/web", "lib", "src"}, nil}, // a part was chosen
+		{[]string{"source"}, []string{"apps", "lib", "src"}},
+		{[]string{"."}, nil},
+	} {
+		if got := Unsaved(tracked, c.source); !slices.Equal(got, c.want) {
+			t.Errorf("Unsaved for %q = %q, want %q", c.source, got, c.want)
+		}
+	}
+	if got := Unsaved(nil, []string{"src"}); len(got) != 0 {
+		t.Errorf("Unsaved of nothing = %q", got)
+	}
+}
+
 func TestDefaultIsReadable(t *testing.T) {
 	want := "{\n  \"format\": 1,\n  \"source\": [\"a<b\", \"src\"],\n  \"connection_env\": \"DATABASE_URL\",\n  \"commands\": {}\n}\n"
 	if got := string(Default([]string{"a<b", "src"}, nil)); got != want {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"forklift/engine"
@@ -183,6 +184,14 @@ func TestSourceURLs(t *testing.T) {
 	place, env := s.clientPlace(options(t))
 	if place != "postgres://u@db.example:5433/shop?sslmode=disable" || s.name != "db.example:5433/shop" {
 		t.Errorf("place %s, name %s", place, s.name)
+	}
+	// The driver tells of each try, with a tab; the first address refuses at once.
+	nobody, err := openSource("postgres://u@127.0.0.1:1/shop")
+	must(t, err)
+	_, err = nobody.connect(t.Context())
+	if text := fmt.Sprint(err); !strings.HasPrefix(text, "read database 127.0.0.1:1/shop: 127.0.0.1:1") || strings.ContainsAny(text, "\n\t") ||
+		strings.Count(text, "connection refused") != 1 || !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("no server: %q", text)
 	}
 	if text := strings.Join(env, "\n"); !strings.Contains(text, "PGPASSWORD=other") {
 		t.Errorf("environment %s", text)

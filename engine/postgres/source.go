@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"forklift/engine"
@@ -175,7 +176,28 @@ func (s *source) failed(err error) error {
 		hint = "Check the role, its password and the database in the URL."
 		err = pg // the driver's words around it tell less
 	}
+	var connect *pgconn.ConnectError
+	if kind := sqlKind(err); errors.As(err, &connect) {
+		return &fault.Error{Op: "read database", Path: s.name, Kind: kind, Err: unreachable{connect}, Hint: hint}
+	}
 	return &fault.Error{Op: "read database", Path: s.name, Kind: sqlKind(err), Err: err, Hint: hint}
+}
+
+// unreachable is a failed connection in one line: the driver lists every try
+// in a line of its own, also the same one twice.
+type unreachable struct{ *pgconn.ConnectError }
+
+func (u unreachable) Error() string {
+	var tries []string
+	for line := range strings.Lines(u.ConnectError.Error()) {
+		if try := strings.TrimSpace(line); !slices.Contains(tries, try) {
+			tries = append(tries, try)
+		}
+	}
+	if len(tries) > 1 {
+		tries = tries[1:] // the first names the role and the database, which the path does
+	}
+	return strings.Join(tries, "; ")
 }
 
 // configuration is the text of the copy's own postgresql.conf.

@@ -54,6 +54,7 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 		{"store", Problem, "it is broken", "Mend it.", func(f *Facts) { f.StoreErr = failed }},
 		{"store", OK, "the first setup makes it", "", func(f *Facts) { f.Made = false }},
 		{"store-permissions", Problem, "0755", "chmod 700 /store", func(f *Facts) { f.Mode = 0o755 }},
+		{"store-permissions", OK, "only you can read the store; other accounts can pass", "", func(f *Facts) { f.Mode = 0o701 }},
 		{"file-system", Problem, "a network file system", "local disk", func(f *Facts) { f.Place = storage.Place{FileSystem: "a network file system", Refused: true} }},
 		{"file-system", Warning, "in memory", "restart", func(f *Facts) { f.Place = storage.Place{FileSystem: "in memory", Memory: true} }},
 		{"clones", OK, "no copy-on-write", "", func(f *Facts) { f.Clones = false }},
@@ -72,6 +73,7 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 		{"server", Problem, "it is broken", "Mend it.", func(f *Facts) { f.ServerErr = failed }},
 		{"config", Problem, "it is broken", "Mend it.", func(f *Facts) { f.Config, f.ConfigErr = nil, failed }},
 		{"config", Warning, "does not exist: migration", "Correct", func(f *Facts) { f.Missing = []string{"migration"} }},
+		{"config", OK, "; git also tracks docs lib", "", func(f *Facts) { f.Unsaved = []string{"docs", "lib"} }},
 		{"config", Problem, "line 1 is wrong; line 2 is wrong", "Mend it.", func(f *Facts) {
 			f.Config, f.ConfigErr = nil, &fault.Error{Op: "read", Err: errors.New("line 1 is wrong (and 1 more)"), Items: []string{"line 1 is wrong", "line 2 is wrong"}, Hint: "Mend it."}
 		}},

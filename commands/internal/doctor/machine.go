@@ -90,6 +90,9 @@ func permissions(f *Facts) (Verdict, string, string) {
 	if f.Mode&0o066 != 0 {
 		return Problem, fmt.Sprintf("others can get into the store: its mode is %04o", f.Mode), "Run `chmod 700 " + f.Store + "`: everything in your worktrees and databases is in it."
 	}
+	if f.Mode&0o011 != 0 {
+		return OK, fmt.Sprintf("only you can read the store; other accounts can pass through its top directory (mode %04o)", f.Mode), ""
+	}
 	return OK, fmt.Sprintf("only you can get into the store (mode %04o)", f.Mode), ""
 }
 

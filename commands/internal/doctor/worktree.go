@@ -89,7 +89,11 @@ func configuration(f *Facts) (Verdict, string, string) {
 		return Warning, ".forklift.json names what does not exist: " + strings.Join(f.Missing, " "),
 			"Checkpoints save nothing of it. Correct `source` in the file, or make the path."
 	}
-	return OK, "checkpoints save " + strings.Join(f.Config.Source, " "), ""
+	found := "checkpoints save " + strings.Join(f.Config.Source, " ")
+	if len(f.Unsaved) > 0 {
+		found += "; git also tracks " + strings.Join(f.Unsaved, " ")
+	}
+	return OK, found, ""
 }
 
 func trusted(f *Facts) (Verdict, string, string) {
