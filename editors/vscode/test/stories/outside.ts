@@ -76,6 +76,7 @@ async function keyboard(world: World, editor: Editor): Promise<void> {
 		await w.key('F1', 'Forklift: Focus on Checkpoints View');
 		const tree = await w.view('Checkpoints');
 		await tree.locator('.monaco-list:focus-within, .monaco-list:focus').waitFor();
+		await tree.locator('.monaco-list-row[aria-label^="Checkpoint before_change, "]').waitFor();
 		await w.page.keyboard.press('ArrowDown');
 		await tree.locator('.monaco-list-row.focused[aria-label^="Checkpoint before_change, "][aria-label*="the worktree rests on it"]').waitFor();
 		await w.page.keyboard.press('Shift+F10');
