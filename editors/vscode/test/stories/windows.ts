@@ -34,9 +34,14 @@ async function worktrees(world: World, editor: Editor): Promise<void> {
 			await a.screenshot('worktrees');
 		});
 	});
+	// The folders come while the window is open: a file that is read while the
+	// window still connects may be taken for an empty one.
 	const file = join(world.dir, 'both.code-workspace');
-	writeFileSync(file, JSON.stringify({ folders: [{ path: r.path }, { path: right.path }] }));
+	const folders = (...list: string[]) => writeFileSync(file, JSON.stringify({ folders: list.map((path) => ({ path })) }));
+	folders();
 	await inWindow(editor, file, 'both', async (w) => {
+		await w.page.locator('.explorer-folders-view', { hasText: 'Open Folder' }).or(w.page.locator('.pane', { hasText: 'No Folder Opened' })).first().waitFor();
+		folders(r.path, right.path);
 		await w.says('left: before_change');
 		await w.command('Forklift: Capture Checkpoint With a Name');
 		await w.pick('Forklift: Worktree', 'right');
