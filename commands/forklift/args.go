@@ -91,6 +91,10 @@ func setArgs(v *commands.Verb, request any, args []string, dash int) error {
 				}
 			}
 			args = nil
+		case len(args) > 0 && args[0] == "":
+			err := usageError(v, fmt.Errorf("%s is empty", strings.Trim(f.Arg, "[]")))
+			err.Hint = "A variable of the shell may be unset. " + err.Hint
+			return err
 		case len(args) > 0:
 			if err := f.Set(request, args[0]); err != nil {
 				return usageError(v, err)
