@@ -75,7 +75,7 @@ func (w *world) killed(t *testing.T, s sweep, at situation, steps []string) (for
 // What the paths of the switches end in: no other step has that in its path.
 const (
 	restoreSwitch = "/current.json"
-	captureSwitch = "@two"
+	captureSwitch = "/two"
 )
 
 // theSwitch gives the number of the step that is the switch.
