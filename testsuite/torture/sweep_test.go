@@ -108,11 +108,27 @@ func (w *world) alone(t *testing.T) {
 	}
 }
 
-// kill runs a verb and has it killed at step n; the last line that it traced
+// place is where a verb is killed: its nth step, or the nth behind the first
+// that holds a text, which is itself the step 0 there. A number counted from the
+// start differs from run to run by what goes on side by side.
+type place struct {
+	n      int
+	behind string // "": from the start
+}
+
+// String is the order for the failpoints.
+func (p place) String() string {
+	if p.behind == "" {
+		return strconv.Itoa(p.n)
+	}
+	return p.behind + ">" + strconv.Itoa(p.n)
+}
+
+// kill runs a verb and has it killed at a place; the last line that it traced
 // tells what that step was.
-func (w *world) kill(t *testing.T, n int, argv ...string) (killed bool, step string) {
+func (w *world) kill(t *testing.T, at place, argv ...string) (killed bool, step string) {
 	t.Helper()
-	r := w.forklift(t, []string{"FORKLIFT_FAILPOINT_KILL=" + strconv.Itoa(n), "FORKLIFT_FAILPOINT_TRACE=1"}, argv...)
+	r := w.forklift(t, []string{"FORKLIFT_FAILPOINT_KILL=" + at.String(), "FORKLIFT_FAILPOINT_TRACE=1"}, argv...)
 	if !r.Killed && r.Code != 0 {
 		t.Fatalf("forklift %v, not killed: %v", argv, r)
 	}
@@ -243,7 +259,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 func (p prepared) round(t *testing.T, s sweep, n int, before, after state) bool {
 	p.reset(t)
 	p.begin(t, s)
-	killed, step := p.kill(t, n, s.argv...)
+	killed, step := p.kill(t, place{n: n}, s.argv...)
 	t.Log(step)
 	if !killed {
 		p.settled(t, before, after, "forward")
