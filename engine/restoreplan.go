@@ -27,7 +27,7 @@ type RestorePlan struct {
 	Files   []FileChange   `json:"files"`   // at most MaxPlanFiles: added and modified are written, removed and mode say themselves
 	Written int            `json:"written"` // files, links and directories
 	Removed int            `json:"removed"`
-	Modes   int            `json:"modes"` // paths of which only the permission bits change
+	Modes   int            `json:"modes"` // paths of which only the mode changes
 	Kept    int            `json:"kept"`  // files that are right already
 	Bytes   int64          `json:"bytes"` // of source files that would be written
 

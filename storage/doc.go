@@ -52,8 +52,10 @@
 // A manifest is the ID of the root of a Merkle tree that depends on the tree
 // alone: equal trees have equal manifests, however they came about. All numbers
 // are varints, paths share what they have in common with the path before.
-// Each node begins with its kind and version (1) and has one encoding only;
-// others are refused. Functions encodeRun, encodeBranch and encodeContent
+// Each node begins with its kind and version and has one encoding only;
+// others are refused. The version is 1, that of a run with setuid, setgid or sticky bits 2:
+// what was written before those were kept is read as ever, and a Forklift that
+// does not know them says that a newer one is needed. Functions encodeRun, encodeBranch and encodeContent
 // have the bytes.
 //
 //	run 'R'      up to 64 entries, in the order of paths ('/' below all other bytes, "." first)

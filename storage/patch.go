@@ -14,7 +14,8 @@ import (
 
 // Patch makes a directory exactly the tree of a manifest: it writes what
 // differs, creates what is missing, removes what the manifest does not name
-// (except below what it says was omitted), and sets modes. Files are changed
+// (except below what it says was omitted), and sets modes, as far as KeptMode
+// lets it. Files are changed
 // in place, so nothing may use the directory meanwhile; after an error or a
 // crash it holds neither the old nor the new tree, and a Patch without Have
 // makes it right.
@@ -77,7 +78,7 @@ func (p *patcher) apply() error {
 	}
 	for _, d := range p.dirs {
 		if d.create {
-			if err := p.top.Mkdir(d.path, fs.FileMode(d.mode|0o700)); err != nil {
+			if err := p.top.Mkdir(d.path, vfs.FileMode(d.mode|0o700)); err != nil {
 				return failed("create", d.path, err)
 			}
 		}
@@ -93,7 +94,7 @@ func (p *patcher) apply() error {
 	}
 	for _, d := range slices.Backward(p.dirs) {
 		if d.chmod || (d.create && d.mode&0o700 != 0o700) {
-			if err := p.top.Chmod(d.path, fs.FileMode(d.mode)); err != nil {
+			if err := p.top.Chmod(d.path, vfs.FileMode(d.mode)); err != nil {
 				return failed("change mode", d.path, err)
 			}
 		}
@@ -141,7 +142,7 @@ func (p *patcher) fill() error {
 func (p *patcher) fillFile(w *filler, dir *openDir, f *filePlan) error {
 	e := f.entry
 	o := &outFile{dir: dir, name: baseName(e.Path), path: e.Path, entry: e,
-		create: !f.exists, exact: true, perm: fs.FileMode(e.Mode) | 0o600}
+		create: !f.exists, exact: true, perm: vfs.FileMode(e.Mode&plainBits | 0o600)}
 	known := false
 	if f.exists {
 		var err error
