@@ -84,4 +84,3 @@ func TestPasswordFileWithoutPassword(t *testing.T) {
 		t.Errorf("a new one: %q, %v", text, err)
 	}
 }
-
