@@ -10,7 +10,7 @@ import (
 // WaitRequest is the part of a request that says what to do about those who
 // are in the way.
 type WaitRequest struct {
-	Wait       Duration `json:"wait,omitempty" flag:"wait" value:"DURATION" help:"wait so long for running commands to end; without it they are a refusal"`
+	Wait       Duration `json:"wait,omitempty" flag:"wait" value:"DURATION" help:"wait so long for running commands and open transactions to end; without it they are a refusal"`
 	Disconnect bool     `json:"disconnect,omitempty" flag:"disconnect" help:"cut off database clients that have a transaction open"`
 }
 

@@ -41,7 +41,7 @@ type Host struct {
 
 // WaitOptions say what to do about those who are in the way.
 type WaitOptions struct {
-	Wait       time.Duration // how long to wait for managed commands; 0 refuses at once
+	Wait       time.Duration // how long to wait for managed commands and open transactions; 0 refuses at once
 	Disconnect bool          // cut off clients that have a transaction open
 	// UnsavedDisk goes on although an editor has unsaved changes of files that
 	// are saved or changed: what is on disk is meant.

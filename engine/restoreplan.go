@@ -235,12 +235,11 @@ func (w *Worktree) inTheWay(ctx context.Context, p *RestorePlan) error {
 	case st.State == Foreign:
 		p.InTheWay = append(p.InTheWay, problem(w.foreign("restore", slot)))
 	case st.State == Running:
-		if _, err := w.refuseClients(ctx, "restore", false); err != nil {
-			if items := fault.ItemsOf(err); len(items) > 0 {
-				p.InTheWay = append(p.InTheWay, items...)
-			} else {
-				p.InTheWay = append(p.InTheWay, problem(err))
-			}
+		_, busy, err := w.clients(ctx, "restore", false)
+		if err != nil {
+			p.InTheWay = append(p.InTheWay, problem(err))
+		} else if busy != nil {
+			p.InTheWay = append(p.InTheWay, busy.Items...)
 		}
 	}
 	return nil

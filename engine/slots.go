@@ -161,13 +161,23 @@ func (w *Worktree) patchSlot(ctx context.Context, slot Slot, trees []storage.Tre
 			opt.Have, opt.Inexact = have.tree(t.Name)
 		}
 		progress.Report(ctx, progress.Event{Phase: "prepare database", TotalBytes: t.Bytes, TotalFiles: t.Files})
-		stats, err := w.store.Patch(ctx, w.fs, dir, t.Manifest, opt)
+		stats, err := w.patchTree(ctx, slot, t, opt)
 		written += stats.WrittenBytes
 		if err != nil {
 			return written, err
 		}
 	}
 	return written, nil
+}
+
+// patchTree patches one tree of a slot. The other slot, whose server may run,
+// mostly has much of what is wanted.
+func (w *Worktree) patchTree(ctx context.Context, slot Slot, t storage.TreeState, opt storage.PatchOptions) (storage.PatchStats, error) {
+	if near, err := w.fs.OpenRoot(w.db.Place(slot.Other(), t.Name)); err == nil {
+		defer func() { _ = near.Close() }()
+		opt.Near = near
+	}
+	return w.store.Patch(ctx, w.fs, w.db.Place(slot, t.Name), t.Manifest, opt)
 }
 
 // tree gives the manifest that a clean slot holds for a tree, and the files

@@ -76,7 +76,9 @@ func (w *Worktree) mayTearDown(ctx context.Context) error {
 	if err := w.refuseInterrupted(verbTeardown); err != nil {
 		return err
 	}
-	if err := w.awaitHolders(ctx, verbTeardown, 0); err != nil {
+	none := newPatience(0)
+	defer none.end()
+	if err := w.awaitHolders(ctx, verbTeardown, none); err != nil {
 		return err
 	}
 	_, err := w.ownState(ctx, verbTeardown)

@@ -140,6 +140,8 @@
 // # Memory and speed
 //
 // Scans and patches use two goroutines that read, hash and compress, or
-// decode and write; what they hold does not grow with the size of files. A
+// decode and write. A patch may be given a directory that is alike
+// (PatchOptions.Near): to copy a page there and hash it costs less than to decode
+// it, and the hash decides in any case. What they hold does not grow with the size of files. A
 // writer remembers the ids of the blobs that it stores (about 100 bytes each).
 package storage

@@ -26,6 +26,7 @@ type outFile struct {
 	dirty  atomic.Int64 // bytes that were written since the start of the last write-out
 	begun  atomic.Bool  // a write-out was started: finish waits for it
 	ended  bool
+	source borrowed
 
 	once sync.Once
 	f    vfs.File
@@ -70,6 +71,7 @@ func (o *outFile) finish() error {
 		return err
 	}
 	o.ended = true
+	o.source.close()
 	defer o.dir.leave()
 	info, err := f.Stat()
 	if err == nil && info.Size != o.entry.Size {

@@ -39,7 +39,7 @@ func (s *Store) Patch(ctx context.Context, fsys vfs.FS, dir string, want ID, opt
 	err = p.plan(want)
 	if fault.KindOf(err) == fault.Corrupt && !opt.Have.IsZero() {
 		// Perhaps it is what is known that cannot be read: do without.
-		p = &patcher{s: s, ctx: ctx, top: top, opt: PatchOptions{Verify: opt.Verify}}
+		p = &patcher{s: s, ctx: ctx, top: top, opt: PatchOptions{Verify: opt.Verify, Near: opt.Near}}
 		err = p.plan(want)
 	}
 	if err != nil {
@@ -104,8 +104,10 @@ func (p *patcher) apply() error {
 
 // fill writes the files.
 func (p *patcher) fill() error {
-	w := &filler{s: p.s, ctx: p.ctx, verify: p.opt.Verify, report: newReporter(p.ctx)}
-	defer func() { p.stats.WrittenBytes, p.stats.ReadBytes = w.written.Load(), w.read.Load() }()
+	w := &filler{s: p.s, ctx: p.ctx, near: p.opt.Near, verify: p.opt.Verify, report: newReporter(p.ctx)}
+	defer func() {
+		p.stats.WrittenBytes, p.stats.ReadBytes, p.stats.NearBytes = w.written.Load(), w.read.Load(), w.borrowed.Load()
+	}()
 	dir := p.top
 	dir.use()
 	defer func() { dir.leave() }()
