@@ -172,7 +172,7 @@ func backwards(change string) string {
 }
 
 func (w *Worktree) describeData(ctx context.Context, p *RestorePlan, target *storage.Pair) error {
-	d := &differ{w: w, old: target, res: &DiffResult{}}
+	d := &differ{w: w, old: target, res: &DiffResult{Tables: []TableDiff{}, Definitions: []DefinitionChange{}}}
 	if err := d.tables(ctx); err != nil {
 		return err
 	}

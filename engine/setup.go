@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"forklift/engine/config"
+	"forklift/engine/worktree"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -28,8 +29,8 @@ const (
 
 // unfinished says what was being done to a record directory.
 type unfinished struct {
-	Verb   string `json:"verb"` // setup or teardown
-	GitDir string `json:"git_dir"`
+	Verb   string `json:"verb"`    // setup or teardown
+	GitDir string `json:"git_dir"` // as worktree.QuotePath writes it
 	Branch string `json:"branch"`
 }
 
@@ -229,7 +230,7 @@ func (s *settingUp) create(ctx context.Context, cfg *config.File) error {
 		return err
 	}
 	defer unlock()
-	mark := unfinished{Verb: verbSetup, GitDir: s.repo.GitDir, Branch: s.rec.Branch}
+	mark := unfinished{Verb: verbSetup, GitDir: worktree.QuotePath(s.repo.GitDir), Branch: s.rec.Branch}
 	if s.again {
 		mark.Verb = verbTeardown // unless it gets its link, it is torn down as before
 	}

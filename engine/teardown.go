@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"forklift/engine/plan"
+	"forklift/engine/worktree"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -90,7 +91,7 @@ func (w *Worktree) tearDown(ctx context.Context) error {
 	if err := w.db.Stop(ctx); err != nil {
 		return err
 	}
-	mark := unfinished{Verb: verbTeardown, GitDir: w.rec.GitDir, Branch: w.rec.Branch}
+	mark := unfinished{Verb: verbTeardown, GitDir: worktree.QuotePath(w.rec.GitDir), Branch: w.rec.Branch}
 	if err := record.Write(w.fs, w.file(unfinishedFile), "unfinished", recordFormat, mark); err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ async function there_and_back(world: World, editor: Editor): Promise<void> {
 		await w.openFile('app.py');
 		r.write('src/app.py', r.read('src/app.py').replace('line_38 = 38', 'line_38 = "changed"'));
 		r.write('src/new.py', 'new = True\n');
-		r.sql('INSERT INTO invoices SELECT i, i FROM generate_series(1, 124) i');
+		r.sql('INSERT INTO invoices SELECT i, i FROM generate_series(1, 124) i; CREATE VIEW totals AS SELECT sum(total) FROM invoices');
 		await w.says('before_change · 2 files · 124 rows');
 		const changes = await w.view('Changes Since');
 		await changes.locator('.monaco-list-row', { hasText: 'invoices' }).filter({ hasText: '+124' }).waitFor();
@@ -89,7 +89,7 @@ async function there_and_back(world: World, editor: Editor): Promise<void> {
 		await w.dialog('Restore before_change in shop?').waitFor();
 		await w.screenshot('restore');
 		const question = await w.decide('Restore before_change in shop?', 'Restore');
-		for (const named of ['src/app.py', 'src/new.py', 'invoices', 'Undo Last Restore']) {
+		for (const named of ['src/app.py', 'src/new.py', 'public.invoices  −124', 'view public.totals  dropped', 'Undo Last Restore']) {
 			assert.ok(question.includes(named), `the question names ${named}: ${question}`);
 		}
 		await w.told('Restored before_change');
@@ -118,13 +118,14 @@ async function unsaved(world: World, editor: Editor): Promise<void> {
 	const before = r.read('src/app.py');
 	await inWindow(editor, r.path, 'unsaved', async (w) => {
 		await w.says('before_change');
-		r.sql('INSERT INTO invoices VALUES (99, 99)');
+		r.sql('INSERT INTO invoices VALUES (99, 99); CREATE VIEW totals AS SELECT sum(total) FROM invoices');
 		await w.openFile('app.py');
 		await w.goTo(1);
 		await w.write('typed = 1 ');
 		await w.page.locator('.tab.active.dirty').waitFor();
 
 		await w.command('Forklift: Restore Checkpoint');
+		await w.row('before_change').filter({ hasText: '≠ no file · 1 row · 1 definition differ from now' }).waitFor();
 		await w.pick('Forklift: Restore Checkpoint', 'before_change');
 		const text = await w.decide('unsaved changes', 'Cancel');
 		assert.ok(text.includes('src/app.py has unsaved changes'), text);
