@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -16,17 +17,24 @@ const spread = 10
 type situation struct {
 	name  string
 	place func(steps int) place
+	of    string // the sweep whose verb is killed; "": restore
 }
 
 // behind is the first step behind the switch.
-var behind = situation{"behind", func(int) place { return place{1, restoreSwitch} }}
+var behind = situation{name: "behind", place: func(int) place { return place{1, restoreSwitch} }}
+
+// atSwitch is the switch itself.
+var atSwitch = situation{name: "before", place: func(int) place { return place{0, restoreSwitch} }}
 
 // situations are the two sides of the switch, and with everything others.
 func situations() []situation {
-	found := []situation{{"before", func(int) place { return place{0, restoreSwitch} }}, behind}
+	found := []situation{atSwitch, behind}
+	if everything {
+		found = append(found, situation{atSwitch.name, atSwitch.place, "undoDiscarded"}, situation{behind.name, behind.place, "undoDiscarded"})
+	}
 	for i := range spread {
 		if everything {
-			found = append(found, situation{fmt.Sprintf("part%d", i+1), func(steps int) place {
+			found = append(found, situation{name: fmt.Sprintf("part%d", i+1), place: func(steps int) place {
 				return place{n: 1 + (i+1)*steps/(spread+1)}
 			}})
 		}
@@ -38,13 +46,13 @@ func situations() []situation {
 // then recover at each of its own steps.
 func TestRecoverKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
-	s := sweeps["restore"]
 	c := newTally("recover")
 	t.Cleanup(func() { c.report(t) })
 	for _, at := range situations() {
-		t.Run(at.name, func(t *testing.T) {
+		t.Run(at.name+at.of, func(t *testing.T) {
 			t.Parallel()
-			p := prepare(t)
+			s := sweeps[cmp.Or(at.of, "restore")]
+			p := s.world(t)
 			before, after := p.outcome(t, s)
 			steps := p.trace(t, s)
 			p.reset(t)
