@@ -242,8 +242,8 @@ func spaceMarginOf(space vfs.Space) int64 {
 
 // occupied adds up the sizes of the files in a directory; what cannot be
 // read counts as nothing.
-func (w *Worktree) occupied(dir, below string) int64 {
-	entries, err := w.fs.ReadDir(path.Join(dir, below))
+func (p *project) occupied(dir, below string) int64 {
+	entries, err := p.fs.ReadDir(path.Join(dir, below))
 	if err != nil {
 		return 0
 	}
@@ -251,8 +251,8 @@ func (w *Worktree) occupied(dir, below string) int64 {
 	for _, e := range entries {
 		name := path.Join(below, e.Name)
 		if e.Type.IsDir() {
-			total += w.occupied(dir, name)
-		} else if info, err := w.fs.Lstat(path.Join(dir, name)); err == nil {
+			total += p.occupied(dir, name)
+		} else if info, err := p.fs.Lstat(path.Join(dir, name)); err == nil {
 			total += info.Size
 		}
 	}

@@ -105,7 +105,11 @@ func renderDu(p *printer, r *commands.DuResult) {
 	}
 	p.row("store", "%s in %s%s  %s", formatBytes(r.Stored.Bytes), plural(r.Stored.Packs, "pack", "packs"), plain(limit), p.paint(dim, plain(r.Store)))
 	for i, b := range r.Branches {
-		p.row(map[bool]string{true: "databases"}[i == 0], "%s %s", formatBytes(b.Bytes), plain(b.Worktree))
+		aside := ""
+		if b.SetAsideBytes > 0 {
+			aside = fmt.Sprintf(", %s of it set aside by --discard-current", formatBytes(b.SetAsideBytes))
+		}
+		p.row(map[bool]string{true: "databases"}[i == 0], "%s %s%s", formatBytes(b.Bytes), plain(b.Worktree), aside)
 	}
 	floor := ""
 	if r.FreeLimit != "" {
@@ -122,6 +126,9 @@ func renderCheck(p *printer, r *commands.CheckResult) {
 		p.line("Their data was not read; forklift check --read-data does that.")
 	default:
 		p.line("%s of %s were read.", formatBytes(r.ReadSize), plural(r.Read, "pack", "packs"))
+	}
+	if r.SetAside > 0 {
+		p.line("%s could not be saved and %s there as set aside.", plural(r.SetAside, "database", "databases"), map[bool]string{true: "is", false: "are"}[r.SetAside == 1])
 	}
 	if len(r.Unused) > 0 {
 		p.line("%s left by killed captures; forklift prune removes them.", plural(len(r.Unused), "file was", "files were"))
