@@ -452,5 +452,8 @@ func (r *restoring) finished() *RestoreResult {
 	res.SafetyID, res.SafetyName = r.j.Pair, r.j.PairName
 	res.Running, res.AwayMs, res.WallMs = r.running, r.away.Milliseconds(), r.wall().Milliseconds()
 	res.Warnings = r.warnings
+	if r.install != nil && r.j.Part != PartPaths {
+		res.Unselected = unselected(r.install.Changed(), r.target.Source.Paths, r.cfg.Source)
+	}
 	return &res
 }

@@ -31,6 +31,10 @@ type RestorePlan struct {
 	Kept    int            `json:"kept"`  // files that are right already
 	Bytes   int64          `json:"bytes"` // of source files that would be written
 
+	// Unselected is where source files would be changed that .forklift.json does
+	// not select now: sources of the checkpoint. Empty for single paths.
+	Unselected []string `json:"unselected,omitempty"`
+
 	Database *DatabasePlan `json:"database,omitempty"` // absent where the database is not touched
 	Safety   string        `json:"safety"`             // how the checkpoint begins that would be made first
 	// InTheWay is what would keep the restore from being done now.
@@ -137,6 +141,9 @@ func (w *Worktree) describeFiles(ctx context.Context, p *RestorePlan, target *st
 		return nil, err
 	}
 	p.Kept = kept
+	if p.Part != PartPaths {
+		p.Unselected = unselected(previewed(steps), target.Source.Paths, sel.Source)
+	}
 	for _, s := range steps {
 		switch s.Change {
 		case worktree.Removed:

@@ -39,6 +39,7 @@ func renderRestorePlan(p *printer, r *engine.RestorePlan) {
 			p.row("", "and %s more", formatCount(all-len(r.Files)))
 		}
 	}
+	unselectedRow(p, r.Unselected)
 	if db := r.Database; db == nil {
 		p.row("database", "left as it is")
 	} else {

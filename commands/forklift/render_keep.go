@@ -172,20 +172,37 @@ func repairList(p *printer, label string, names []string) {
 	}
 }
 
-func renderCheckpoint(p *printer, r *commands.CheckpointResult) { checkpointRow(p, r.Checkpoint) }
+func renderRename(p *printer, r *commands.RenameResult) {
+	p.line("The checkpoint %s is named %s now.", plain(r.Was), p.name(r.Name))
+	checkpointRow(p, r.Checkpoint)
+}
+
+func renderNote(p *printer, r *commands.NoteResult) {
+	if r.Note == "" {
+		p.line("The checkpoint %s has no note any more.", p.name(r.Name))
+	} else {
+		p.line("The checkpoint %s has this note now.", p.name(r.Name))
+	}
+	checkpointRow(p, r.Checkpoint)
+}
 
 func renderProtect(p *printer, r *commands.ProtectResult) {
 	for _, c := range r.Checkpoints {
+		if c.Protected {
+			p.line("The checkpoint %s is protected: nothing forgets it until forklift unprotect.", p.name(c.Name))
+		} else {
+			p.line("The checkpoint %s is not protected any more: it can be forgotten.", p.name(c.Name))
+		}
 		checkpointRow(p, c)
 	}
 }
 
-// checkpointRow tells what may change about a checkpoint.
+// checkpointRow is the line about a checkpoint that was changed.
 func checkpointRow(p *printer, c engine.Checkpoint) {
 	state := ""
 	if c.Protected {
 		state = ", protected"
 	}
-	p.line("%s:%s, %s%s", plain(c.Worktree), p.name(c.Name), p.ago(c.Created), state)
+	p.line("  %s:%s, %s%s", plain(c.Worktree), p.name(c.Name), p.ago(c.Created), state)
 	optional(p, "note", c.Note)
 }

@@ -71,6 +71,17 @@ type Install struct {
 	judged map[string]vfs.Info
 }
 
+// Changed are the paths that the install writes, removes or gives another mode.
+func (in *Install) Changed() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range in.steps {
+			if !yield(in.steps[i].Path) {
+				return
+			}
+		}
+	}
+}
+
 const (
 	newDir = "new" // in the staging directory: what will be installed
 	oldDir = "old" // what was displaced
