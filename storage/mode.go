@@ -30,7 +30,7 @@ func Mode(info vfs.Info) uint32 { return KeptMode(info, info.Bits()) }
 // rights after a restore. Where such a bit is wanted and this leaves it
 // out, it is taken for right without.
 func KeptMode(info vfs.Info, mode uint32) uint32 {
-	if !info.IsRegular() {
+	if mode&(setuidBit|setgidBit) == 0 || !info.IsRegular() {
 		return mode
 	}
 	if int64(info.UID) != int64(os.Geteuid()) {
