@@ -46,7 +46,7 @@ func (p *project) check(ctx context.Context, opt storage.CheckOptions) (*CheckRe
 	// known is one of them.
 	if records, err := p.records(""); err == nil {
 		for _, rec := range records {
-			p.checkKeptOf(ctx, rec, res)
+			res.SetAside += p.countKeptOf(ctx, rec)
 		}
 		p.nameHurt(ctx, records, res)
 	}
