@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import type { Editor } from './editor';
+import { remember, story } from './story';
 import type { Window } from './window';
 import type { Repository, World } from './world';
 
@@ -13,8 +13,11 @@ export async function inWindow(editor: Editor, path: string, name: string, run: 
 	try {
 		await run(w);
 	} catch (e) {
-		await w.screenshot(`failed-${name}`).catch(() => undefined);
-		console.log(`${name}: ${await w.looks().catch(String)}\n${editor.logs()}`);
+		const picture = await w.screenshot(`failed-${name}`).catch(String);
+		const looks = await w.looks().catch(String);
+		const log = editor.logs();
+		console.log(`${name}: ${looks}\n${log}`);
+		remember(e, [`picture: ${picture}`, `window: ${looks}`, ...log.trimEnd().split('\n').slice(-3)]);
 		throw e;
 	} finally {
 		await w.close();
@@ -35,11 +38,11 @@ export function shop(world: World, name: string, config: object = {}): Repositor
 }
 
 export function stories(world: World, editor: Editor): void {
-	test('set up, capture from the palette, change, restore from the view, undo and redo', () => there_and_back(world, editor));
-	test('unsaved changes are refused until they are settled', () => unsaved(world, editor));
-	test('a restore that was killed is recovered from the status bar', () => killed(world, editor));
-	test('files are compared and put back one by one', () => oneFile(world, editor));
-	test('commands, database shell, URL and diagnostics', () => tools(world, editor));
+	story('set up, capture from the palette, change, restore from the view, undo and redo', () => there_and_back(world, editor));
+	story('unsaved changes are refused until they are settled', () => unsaved(world, editor));
+	story('a restore that was killed is recovered from the status bar', () => killed(world, editor));
+	story('files are compared and put back one by one', () => oneFile(world, editor));
+	story('commands, database shell, URL and diagnostics', () => tools(world, editor));
 }
 
 async function there_and_back(world: World, editor: Editor): Promise<void> {
