@@ -27,7 +27,8 @@ var checkVerb = NewVerb(Verb{
 	Long: `Looks whether all that the checkpoints of all projects need is stored, and
 whether indexes, manifests and records are what was written. --read-data also
 reads every stored byte and verifies it. Damage is exit code 7, and each
-problem is named with the checkpoints that it hurts. Nothing is changed.`,
+problem is named with the checkpoints that it hurts. Nothing is changed. It can be
+run anywhere: outside of a repository it is the user's store that is looked at.`,
 	Examples: []Example{
 		{"forklift check", "the structure: seconds"},
 		{"forklift check --read-data-subset 5%", "and a part of the data, another one each time"},
@@ -38,33 +39,38 @@ problem is named with the checkpoints that it hurts. Nothing is changed.`,
 // Check looks for damage; what it finds is an error of kind Corrupt whose
 // Items are the problems.
 func Check(ctx context.Context, env Env, req CheckRequest) (CheckResult, error) {
-	return inWorktree(ctx, env, func(w Worktree) (result CheckResult, err error) {
-		opt := storage.CheckOptions{ReadData: req.ReadData}
-		if req.Subset != "" {
-			if opt.Subset, err = share("read-data-subset", req.Subset); err != nil {
-				return result, err
-			}
-			if opt.Subset == 0 {
-				return result, &fault.Error{Op: "check", Path: "read-data-subset", Kind: fault.Usage, Err: fmt.Errorf("--read-data-subset: nothing would be read"),
-					Hint: "Give more than 0%, or leave it out to check the structure."}
-			}
+	opt := storage.CheckOptions{ReadData: req.ReadData}
+	if req.Subset != "" {
+		var err error
+		if opt.Subset, err = share("read-data-subset", req.Subset); err != nil {
+			return CheckResult{}, err
 		}
-		r, err := w.Check(ctx, opt)
-		if err != nil {
-			return result, err
+		if opt.Subset == 0 {
+			return CheckResult{}, &fault.Error{Op: "check", Path: "read-data-subset", Kind: fault.Usage, Err: fmt.Errorf("--read-data-subset: nothing would be read"),
+				Hint: "Give more than 0%, or leave it out to check the structure."}
 		}
-		result.CheckResult = *r
-		if len(r.Problems) == 0 {
-			return result, nil
-		}
-		e := &fault.Error{Op: "check", Path: w.Info().Store, Kind: fault.Corrupt, Err: fmt.Errorf("the store is damaged: %d problems", len(r.Problems)),
-			Hint: "Run forklift repair. Look at the disk first: what damaged it may do so again."}
-		for _, p := range r.Problems {
-			e.Items = append(e.Items, p.Error)
-		}
-		if len(r.Checkpoints) > 0 {
-			e.Items = append(e.Items, "hurt: "+strings.Join(r.Checkpoints, ", "))
-		}
-		return result, e
-	})
+	}
+	return inWorktreeOr(ctx, env,
+		func() (CheckResult, error) { return checked(env.Engine.CheckStore(ctx, env.Dir, opt)) },
+		func(w Worktree) (CheckResult, error) { return checked(w.Check(ctx, opt)) })
+}
+
+// checked makes an error of what a check has found.
+func checked(r *engine.CheckResult, err error) (result CheckResult, _ error) {
+	if err != nil {
+		return result, err
+	}
+	result.CheckResult = *r
+	if len(r.Problems) == 0 {
+		return result, nil
+	}
+	e := &fault.Error{Op: "check", Path: r.Store, Kind: fault.Corrupt, Err: fmt.Errorf("the store is damaged: %d problems", len(r.Problems)),
+		Hint: "Run forklift repair. Look at the disk first: what damaged it may do so again."}
+	for _, p := range r.Problems {
+		e.Items = append(e.Items, p.Error)
+	}
+	if len(r.Checkpoints) > 0 {
+		e.Items = append(e.Items, "hurt: "+strings.Join(r.Checkpoints, ", "))
+	}
+	return result, e
 }

@@ -22,18 +22,23 @@ var duVerb = NewVerb(Verb{
 	Long: `Lists the checkpoints of the project, the safety checkpoints too. OWN is what
 the store keeps for one alone: so much a prune can free when it is forgotten.
 SHARED is what others need too. Below are the whole store and the databases of
-the worktrees as they are now.`,
+the worktrees as they are now. Outside of a worktree that was set up only the
+latter are told.`,
 	Examples: []Example{{"forklift du", "all checkpoints of the project"}, {"forklift du before-migration", "one of them"}},
 }, Du)
 
 // Du measures checkpoints, the store and the databases.
 func Du(ctx context.Context, env Env, req DuRequest) (DuResult, error) {
-	return inWorktree(ctx, env, func(w Worktree) (result DuResult, err error) {
-		r, err := w.DiskUsage(ctx, req.Refs)
+	result := func(r *engine.DiskUsage, err error) (result DuResult, _ error) {
 		if err == nil {
 			result.DiskUsage = *r
 			result.Checkpoints = list(r.Checkpoints)
 		}
 		return result, err
-	})
+	}
+	inside := func(w Worktree) (DuResult, error) { return result(w.DiskUsage(ctx, req.Refs)) }
+	if len(req.Refs) > 0 {
+		return inWorktree(ctx, env, inside)
+	}
+	return inWorktreeOr(ctx, env, func() (DuResult, error) { return result(env.Engine.StoreUsage(ctx, env.Dir)) }, inside)
 }

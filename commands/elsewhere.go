@@ -55,3 +55,17 @@ func Elsewhere(ctx context.Context, env Env, replaced map[string]string) ([]Vari
 		return list, nil
 	})
 }
+
+// leadElsewhere are those lines as warnings, of a worktree that was set up
+// now. What cannot be looked at is left to doctor.
+func leadElsewhere(ctx context.Context, env Env) []string {
+	lines, err := Elsewhere(ctx, env, nil)
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, line := range lines {
+		list = append(list, fmt.Sprintf("%s:%d: %s", line.File, line.Number, line.Message))
+	}
+	return list
+}

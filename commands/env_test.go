@@ -133,3 +133,12 @@ func TestURLIsThatOfTheConnectionVariable(t *testing.T) {
 		t.Errorf("no such variable: %v", err)
 	}
 }
+
+func TestVariablesThatNoShellTakes(t *testing.T) {
+	for _, v := range []commands.Variable{{Name: "A-B", Value: "x"}, {Name: "1A", Value: "x"}, {Name: "A", Value: "x\x00y"}} {
+		text, err := commands.FormatEnv([]commands.Variable{v}, nil, "shell")
+		if text != "" || fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "it cannot be written as a variable of a shell") {
+			t.Errorf("%+v is written as %q, %v", v, text, err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"forklift/engine"
+	"forklift/storage"
 )
 
 // Housekeeping is what the verbs ask about the worktrees of a repository as a
@@ -14,6 +15,16 @@ type Housekeeping interface {
 	Adopt(ctx context.Context, dir, ref string) (*engine.AdoptResult, error)
 	Examine(ctx context.Context, dir string) *engine.Examination
 	PruneWorktrees(ctx context.Context, dir string, opt engine.PruneWorktreesOptions) (*engine.PruneWorktreesResult, error)
+	CheckStore(ctx context.Context, dir string, opt storage.CheckOptions) (*engine.CheckResult, error)
+	StoreUsage(ctx context.Context, dir string) (*engine.DiskUsage, error)
+}
+
+func (e realEngine) CheckStore(ctx context.Context, dir string, opt storage.CheckOptions) (*engine.CheckResult, error) {
+	return engine.CheckStore(ctx, e.host, dir, opt)
+}
+
+func (e realEngine) StoreUsage(ctx context.Context, dir string) (*engine.DiskUsage, error) {
+	return engine.StoreUsage(ctx, e.host, dir)
 }
 
 func (e realEngine) WorktreeList(ctx context.Context, dir string, opt engine.WorktreeListOptions) ([]engine.WorktreeRow, error) {

@@ -2,8 +2,10 @@ package commands
 
 import (
 	"context"
+	"errors"
 
 	"forklift/engine"
+	"forklift/storage/fault"
 )
 
 // ListRequest asks for checkpoints.
@@ -32,10 +34,15 @@ what the store keeps for it alone, SHARED what other checkpoints need too.`,
 
 // List reads the checkpoints of the worktree, or of its project.
 func List(ctx context.Context, env Env, req ListRequest) (ListResult, error) {
-	return inWorktree(ctx, env, func(w Worktree) (ListResult, error) {
+	result, err := inWorktree(ctx, env, func(w Worktree) (ListResult, error) {
 		rows, err := w.List(ctx, engine.ListOptions{All: req.All, Project: req.Project})
 		return ListResult{Worktree: w.Info().Name, Checkpoints: list(rows)}, err
 	})
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.NotFound && e.Op == "find repository" {
+		err = &fault.Error{Op: "list", Kind: e.Kind, Err: err,
+			Hint: "Change into a worktree, or name it with -C; `forklift worktree list --all` shows those that have checkpoints."}
+	}
+	return result, err
 }
 
 // list makes an empty list of nil, so that JSON says [].

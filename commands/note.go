@@ -15,6 +15,11 @@ type NoteRequest struct {
 	Clear bool   `json:"clear,omitempty" flag:"clear" help:"remove the note"`
 }
 
+// NoteResult is the checkpoint as it is now.
+type NoteResult struct {
+	engine.Checkpoint
+}
+
 var noteVerb = NewVerb(Verb{
 	Name: "note", Group: GroupCheckpoints, Worktree: true, Near: []string{"comment", "describe", "annotate"},
 	Short: "Change the note of a checkpoint",
@@ -25,10 +30,16 @@ var noteVerb = NewVerb(Verb{
 }, Note)
 
 // Note changes a checkpoint's note, durably when it returns nil.
-func Note(ctx context.Context, env Env, req NoteRequest) (CheckpointResult, error) {
+func Note(ctx context.Context, env Env, req NoteRequest) (NoteResult, error) {
 	if req.Clear == (req.Text != "") {
-		return CheckpointResult{}, &fault.Error{Op: "note", Path: req.Ref, Kind: fault.Usage, Err: errors.New("it takes a text, or --clear, and one of the two"),
+		return NoteResult{}, &fault.Error{Op: "note", Path: req.Ref, Kind: fault.Usage, Err: errors.New("it takes a text, or --clear, and one of the two"),
 			Hint: "Quote a text that has spaces."}
 	}
-	return changed(ctx, env, func(w Worktree) (*engine.Checkpoint, error) { return w.Note(ctx, req.Ref, req.Text) })
+	return inWorktree(ctx, env, func(w Worktree) (NoteResult, error) {
+		c, err := w.Note(ctx, req.Ref, req.Text)
+		if err != nil {
+			return NoteResult{}, err
+		}
+		return NoteResult{*c}, nil
+	})
 }

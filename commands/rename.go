@@ -12,9 +12,10 @@ type RenameRequest struct {
 	To  string `json:"to" arg:"NEW" help:"its new name"`
 }
 
-// CheckpointResult is a checkpoint as it is now.
-type CheckpointResult struct {
+// RenameResult is the checkpoint as it is now.
+type RenameResult struct {
 	engine.Checkpoint
+	Was string `json:"was"` // what it was asked for by
 }
 
 var renameVerb = NewVerb(Verb{
@@ -24,17 +25,12 @@ var renameVerb = NewVerb(Verb{
 }, Rename)
 
 // Rename changes a checkpoint's name, durably when it returns nil.
-func Rename(ctx context.Context, env Env, req RenameRequest) (CheckpointResult, error) {
-	return changed(ctx, env, func(w Worktree) (*engine.Checkpoint, error) { return w.ChangeName(ctx, req.Ref, req.To) })
-}
-
-// changed runs a change of a checkpoint and gives what it is then.
-func changed(ctx context.Context, env Env, f func(w Worktree) (*engine.Checkpoint, error)) (CheckpointResult, error) {
-	return inWorktree(ctx, env, func(w Worktree) (result CheckpointResult, err error) {
-		c, err := f(w)
-		if err == nil {
-			result.Checkpoint = *c
+func Rename(ctx context.Context, env Env, req RenameRequest) (RenameResult, error) {
+	return inWorktree(ctx, env, func(w Worktree) (RenameResult, error) {
+		c, err := w.ChangeName(ctx, req.Ref, req.To)
+		if err != nil {
+			return RenameResult{}, err
 		}
-		return result, err
+		return RenameResult{*c, req.Ref}, nil
 	})
 }

@@ -232,6 +232,16 @@ func TestShellIsPsqlIfThereIsOne(t *testing.T) {
 	}
 }
 
+func TestShellWithNothingToRead(t *testing.T) {
+	e := &standin.Engine{}
+	env, _, _ := runEnv(t, e, "report")
+	env.Stdin, env.Environ = nil, []string{"PATH=" + t.TempDir()}
+	_, err := commands.DBShell(context.Background(), env, commands.DBShellRequest{})
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "nothing to read statements from") || !strings.Contains(fault.HintOf(err), "--command") {
+		t.Errorf("%v, hint %q", err, fault.HintOf(err))
+	}
+}
+
 func TestComplete(t *testing.T) {
 	e := &standin.Engine{Settings: commands.Settings{Commands: map[string][]string{"b": nil, "a": nil}}}
 	for what, want := range map[string][]string{

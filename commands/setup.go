@@ -33,7 +33,8 @@ var setupVerb = NewVerb(Verb{
 	Short: "Give this git worktree a database of its own",
 	Long: `Gives the worktree an identity and a database of its own, from a seed or empty,
 and writes a .forklift.json to review if there is none. It can be run again at
-any time: what is there already stays as it is.
+any time: what is there already stays as it is. A file such as .env that points
+programs to another database is named.
 
 With --tcp the server listens on 127.0.0.1 beside its socket, and the URL is one for TCP with
 a password. Port and password stay the same over restores; the password is in a file that only
@@ -62,6 +63,7 @@ func Setup(ctx context.Context, env Env, req SetupRequest) (SetupResult, error) 
 	if err != nil {
 		return SetupResult{}, err
 	}
+	r.Warnings = append(r.Warnings, leadElsewhere(ctx, env)...)
 	return SetupResult{SetupResult: *r, Review: r.ConfigMade && !req.Yes && !asked}, nil
 }
 

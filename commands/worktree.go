@@ -5,12 +5,13 @@ import (
 	"path/filepath"
 
 	"forklift/engine"
+	"forklift/storage/fault"
 )
 
 // WaitRequest is the part of a request that says what to do about those who
 // are in the way.
 type WaitRequest struct {
-	Wait       Duration `json:"wait,omitempty" flag:"wait" value:"DURATION" help:"wait so long for running commands to end; without it they are a refusal"`
+	Wait       Duration `json:"wait,omitempty" flag:"wait" value:"DURATION" help:"wait so long for running commands and open transactions to end; without it they are a refusal"`
 	Disconnect bool     `json:"disconnect,omitempty" flag:"disconnect" help:"cut off database clients that have a transaction open"`
 }
 
@@ -28,6 +29,24 @@ type UnsavedRequest struct {
 func (r UnsavedRequest) with(opt engine.WaitOptions) engine.WaitOptions {
 	opt.UnsavedDisk = r.IncludeUnsaved == "disk"
 	return opt
+}
+
+// inWorktreeOr is inWorktree for what can be asked of a store, too: where no
+// worktree was set up, outside is asked. If there is no store either, the error
+// is that of the worktree.
+func inWorktreeOr[R any](ctx context.Context, env Env, outside func() (R, error), f func(Worktree) (R, error)) (R, error) {
+	w, err := env.Engine.Open(ctx, env.Dir)
+	if err == nil {
+		err = w.Close()
+	}
+	if fault.KindOf(err) != fault.NotFound {
+		return inWorktree(ctx, env, f)
+	}
+	result, outsideErr := outside()
+	if fault.KindOf(outsideErr) == fault.NotFound {
+		return result, err
+	}
+	return result, outsideErr
 }
 
 // inWorktree runs f on the worktree that holds env.Dir.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"time"
 
 	"forklift/engine/config"
 	"forklift/storage"
@@ -76,11 +77,16 @@ func Adopt(ctx context.Context, host Host, dir, ref string) (*AdoptResult, error
 	return w.adopt(ctx, at.path)
 }
 
-// lockSetup takes the lock of those who make and remove identities.
+// lockSetup takes the lock of those who make and remove identities, and of
+// those who replace what these begin with.
 func (p *project) lockSetup(ctx context.Context, verb string) (func(), error) {
-	lock, err := lockWithin(ctx, p.fs, path.Join(p.store.Dir(), setupLock), true, setupWait)
+	return p.lockSetupWithin(ctx, verb, setupWait)
+}
+
+func (p *project) lockSetupWithin(ctx context.Context, verb string, wait time.Duration) (func(), error) {
+	lock, err := lockWithin(ctx, p.fs, path.Join(p.store.Dir(), setupLock), true, wait)
 	if errors.Is(err, vfs.ErrLocked) {
-		err = &fault.Error{Op: verb, Path: p.store.Dir(), Kind: fault.Busy, Err: errors.New("another setup is under way"), Hint: "Try again when it has ended."}
+		err = &fault.Error{Op: verb, Path: p.store.Dir(), Kind: fault.Busy, Err: errors.New("another setup is under way"), Hint: "Try again when it has ended; nothing was changed."}
 	}
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ type Host struct {
 
 // WaitOptions say what to do about those who are in the way.
 type WaitOptions struct {
-	Wait       time.Duration // how long to wait for managed commands; 0 refuses at once
+	Wait       time.Duration // how long to wait for managed commands and open transactions; 0 refuses at once
 	Disconnect bool          // cut off clients that have a transaction open
 	// UnsavedDisk goes on although an editor has unsaved changes of files that
 	// are saved or changed: what is on disk is meant.
@@ -95,24 +95,27 @@ type RestoreOptions struct {
 
 // RestoreResult describes a finished restore, undo or redo.
 type RestoreResult struct {
-	Verb         string         `json:"verb"` // restore, undo or redo
-	ID           storage.PairID `json:"id"`   // what the worktree is at now
-	Name         string         `json:"name"`
-	Part         Part           `json:"part,omitempty"`  // of it, that was put back; "" is all
-	Paths        []string       `json:"paths,omitempty"` // that were put back
-	SafetyID     storage.PairID `json:"safety_id"`       // what was there before; undo goes back to it
-	SafetyName   string         `json:"safety_name"`
-	Changed      int            `json:"changed"`           // source files written
-	Removed      int            `json:"removed"`           // source files removed
-	Kept         int            `json:"kept"`              // source files already right
-	PatchedBytes int64          `json:"patched_bytes"`     // bytes written to the database's slot
-	Rescued      []string       `json:"rescued,omitempty"` // paths edited meanwhile, kept in the rescue checkpoint
-	RescueName   string         `json:"rescue_name,omitempty"`
-	Running      bool           `json:"running"` // the server runs again
-	AwayMs       int64          `json:"away_ms"`
-	WallMs       int64          `json:"wall_ms"`
-	Hooks        []HookResult   `json:"hooks,omitempty"` // that were run
-	Warnings     []string       `json:"warnings,omitempty"`
+	Verb       string         `json:"verb"` // restore, undo or redo
+	ID         storage.PairID `json:"id"`   // what the worktree is at now
+	Name       string         `json:"name"`
+	Part       Part           `json:"part,omitempty"`  // of it, that was put back; "" is all
+	Paths      []string       `json:"paths,omitempty"` // that were put back
+	SafetyID   storage.PairID `json:"safety_id"`       // what was there before; undo goes back to it
+	SafetyName string         `json:"safety_name"`
+	Changed    int            `json:"changed"` // source files written
+	Removed    int            `json:"removed"` // source files removed
+	Kept       int            `json:"kept"`    // source files already right
+	// Unselected is where source files were changed that .forklift.json does
+	// not select now: sources of the checkpoint. Empty for single paths.
+	Unselected   []string     `json:"unselected,omitempty"`
+	PatchedBytes int64        `json:"patched_bytes"`     // bytes written to the database's slot
+	Rescued      []string     `json:"rescued,omitempty"` // paths edited meanwhile, kept in the rescue checkpoint
+	RescueName   string       `json:"rescue_name,omitempty"`
+	Running      bool         `json:"running"` // the server runs again
+	AwayMs       int64        `json:"away_ms"`
+	WallMs       int64        `json:"wall_ms"`
+	Hooks        []HookResult `json:"hooks,omitempty"` // that were run
+	Warnings     []string     `json:"warnings,omitempty"`
 }
 
 // RecoverOptions are the wishes for a recovery.

@@ -79,7 +79,10 @@ func (op *operation) capture(ctx context.Context, s *saver, note string) (*stora
 	if s.base, err = op.startedOn(ctx); err != nil {
 		return nil, err
 	}
-	if err := op.passes(ctx, s); err != nil {
+	if err := op.firstPass(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := op.lastPass(ctx, s); err != nil {
 		return nil, err
 	}
 	if err := op.restart(ctx, op.j.Before.Slot); err != nil {
@@ -122,21 +125,28 @@ func (op *operation) startedOn(ctx context.Context) (*storage.DatabaseState, err
 	return &base, nil
 }
 
-// passes reads the state: hot while the server runs, then at rest.
-func (op *operation) passes(ctx context.Context, s *saver) error {
+// firstPass reads the state: hot while the server runs, else at rest.
+func (op *operation) firstPass(ctx context.Context, s *saver) error {
 	if op.running {
-		if err := s.hot(ctx); err != nil {
-			return err
-		}
-		if s.carried != nil {
-			op.sessions = 0 // they go on
-			return nil
-		}
-		if err := op.stop(ctx); err != nil {
-			return err
-		}
-	} else if seen, ok := op.w.lastObservation(s.slot); ok {
+		return s.hot(ctx)
+	}
+	if seen, ok := op.w.lastObservation(s.slot); ok {
 		s.seen = seen
+	}
+	return s.cold(ctx)
+}
+
+// lastPass reads what a hot first pass left to read, at rest.
+func (op *operation) lastPass(ctx context.Context, s *saver) error {
+	if !op.running {
+		return nil
+	}
+	if s.carried != nil {
+		op.sessions = 0 // they go on
+		return nil
+	}
+	if err := op.stop(ctx); err != nil {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return canceled(ctx)

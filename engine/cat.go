@@ -34,7 +34,7 @@ type CatResult struct {
 	Name    string         `json:"name"`              // of the checkpoint
 	Path    string         `json:"path"`              // from the worktree's top; "." is the top. Quoted where it is not UTF-8
 	Type    string         `json:"type"`              // file, directory or symlink
-	Mode    string         `json:"mode"`              // permission bits in octal: "0644"
+	Mode    string         `json:"mode"`              // in octal: "0644", "4755"
 	Size    int64          `json:"size"`              // bytes of a file, or of what a symlink says
 	Mtime   time.Time      `json:"mtime,omitzero"`    // of a file, when it was captured
 	Target  string         `json:"target,omitempty"`  // what a symlink says

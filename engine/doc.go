@@ -92,6 +92,12 @@
 // reading. The slot that a restore leaves was saved without a restart, so it
 // holds exactly the safety pair, and the next restore starts from there.
 //
+// What the idle slot lacks mostly is in the other one: a page that has the right
+// hash is copied from there, under a running server, too, since what was read into
+// memory is what is hashed and written. The present state is read meanwhile, side
+// by side with the patch; if that ends long after, it is read once more before the
+// server stops, so that the database is away for the last writes only.
+//
 // A database that cannot be brought to rest cannot be saved. With
 // --discard-current the slot that it is in is flushed before the switch and
 // renamed to kept/<safety pair> behind it; that pair says so by its state. Undo

@@ -121,6 +121,49 @@ func TestManagedCommandsHoldTheWorktree(t *testing.T) {
 	}
 }
 
+func TestOpenTransactionsAreWaitedFor(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	patient := WaitOptions{Wait: time.Minute}
+	for name, verb := range map[string]func(WaitOptions) error{
+		"capture": func(o WaitOptions) error {
+			_, err := wt.Capture(ctx, CaptureOptions{WaitOptions: o})
+			return err
+		},
+		"restore": func(o WaitOptions) error {
+			_, err := wt.Restore(ctx, RestoreOptions{Ref: "one", WaitOptions: o})
+			return err
+		},
+		"db stop": func(o WaitOptions) error { return wt.StopDatabase(ctx, o) },
+	} {
+		for _, wait := range []time.Duration{0, 60 * time.Millisecond} {
+			w.busy = 1 << 30
+			err := verb(WaitOptions{Wait: wait})
+			wantKind(t, err, fault.Busy)
+			if items := fault.ItemsOf(err); len(items) != 1 || !strings.Contains(items[0], "psql") || !strings.Contains(fault.HintOf(err), "--wait") {
+				t.Errorf("%s: the error names %q, hint %q", name, items, fault.HintOf(err))
+			}
+		}
+		w.busy = 3
+		if err := verb(patient); err != nil || w.busy != 0 {
+			t.Errorf("%s: %v, still busy %d", name, err, w.busy)
+		}
+		_, err := wt.StartDatabase(ctx, true)
+		must(t, err)
+	}
+	must(t, restoreOne(wt))
+	w.busy = 2
+	_, err := wt.Undo(ctx, patient)
+	must(t, err)
+	w.busy = 1 << 30
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := wt.Capture(ended, CaptureOptions{WaitOptions: patient}); fault.KindOf(err) != fault.Canceled {
+		t.Errorf("canceled: %v", err)
+	}
+}
+
 func TestTheLastCommandStopsAnIdleServer(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)

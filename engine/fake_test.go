@@ -31,6 +31,7 @@ type world struct {
 	servers map[string]*fakeServer // by branch
 	broken  bool                   // servers do not start
 	mute    bool                   // servers accept no session of ours
+	busy    int                    // how often a client is seen that has a transaction open
 	boots   int
 	asked   func(n int) // is called when Unchanged has looked for the n-th time
 	asks    int
@@ -283,13 +284,21 @@ func (d *fakeDB) Kind() string                                      { return "fa
 func (d *fakeDB) Template(context.Context) (string, error)          { return "fake-1", nil }
 func (d *fakeDB) Load(context.Context, []string, string) error      { return nil }
 func (d *fakeDB) Settle(context.Context) error                      { return d.answer() }
-func (d *fakeDB) Clients(context.Context) ([]Client, error)         { return nil, d.answer() }
 func (d *fakeDB) Warnings() []string                                { return nil }
 func (d *fakeDB) Remove(context.Context) error                      { return nil }
 func (d *fakeDB) CheckFacts(context.Context, json.RawMessage) error { return nil }
 
 func (d *fakeDB) Observe(context.Context) (Observation, error) {
 	return Observation{Counters: json.RawMessage(`{}`)}, d.answer()
+}
+
+// Clients has one with a transaction open as long as the world is busy.
+func (d *fakeDB) Clients(context.Context) ([]Client, error) {
+	if d.world.busy == 0 {
+		return nil, d.answer()
+	}
+	d.world.busy--
+	return []Client{{PID: 7, Application: "psql", Busy: true, State: "idle in transaction"}}, d.answer()
 }
 
 // answer is the error of a server that accepts no session.

@@ -54,9 +54,12 @@ type ForgetResult struct {
 // gone, durably; after an error or a crash each is there, whole, or gone.
 func (w *Worktree) Forget(ctx context.Context, opt ForgetOptions) (*ForgetResult, error) {
 	if len(opt.Refs) > 0 != opt.Policy.Empty() {
-		return nil, &fault.Error{Op: verbForget, Kind: fault.Usage,
-			Err:  errors.New("it takes names of checkpoints, or what to keep, and one of the two"),
-			Hint: "Name the checkpoints to forget, or say what to keep, such as --keep-last 10."}
+		e := &fault.Error{Op: verbForget, Kind: fault.Usage, Err: errors.New("nothing says which checkpoints to forget"),
+			Hint: "Name them (`forklift list` shows them), or say what to keep, such as --keep-last 10."}
+		if len(opt.Refs) > 0 {
+			e.Err = errors.New("it takes names of checkpoints, or what to keep, and one of the two")
+		}
+		return nil, e
 	}
 	res, names, err := w.planForget(ctx, opt)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 // CheckResult is what a check of the store found.
 type CheckResult struct {
 	storage.CheckReport
+	Store    string `json:"store"`
+	SetAside int    `json:"set_aside"` // databases that could not be saved and were found as they were set aside
 	// Checkpoints are the names of those that cannot be restored because of
 	// a problem, as far as known.
 	Checkpoints []string `json:"checkpoints"`
@@ -20,28 +22,57 @@ type CheckResult struct {
 // Check looks for damage in the store, of all its projects. Problems are in
 // the result; an error means that it could not be made. Nothing is changed.
 func (w *Worktree) Check(ctx context.Context, opt storage.CheckOptions) (*CheckResult, error) {
-	report, err := w.store.Check(ctx, opt)
+	return w.check(ctx, opt)
+}
+
+// CheckStore is [Worktree.Check] for a directory that is in no worktree that
+// was set up: of the store of its repository, else of the host's.
+func CheckStore(ctx context.Context, host Host, dir string, opt storage.CheckOptions) (*CheckResult, error) {
+	p, err := seeds(ctx, host, dir, false)
 	if err != nil {
 		return nil, err
 	}
-	if report.Problems == nil {
-		report.Problems = []storage.Problem{}
-	}
-	res := &CheckResult{CheckReport: report, Checkpoints: []string{}}
-	owners, err := w.worktreeNames()
+	defer func() { _ = p.store.Close() }()
+	return p.check(ctx, opt)
+}
+
+func (p *project) check(ctx context.Context, opt storage.CheckOptions) (*CheckResult, error) {
+	report, err := p.store.Check(ctx, opt)
 	if err != nil {
-		return res, nil // the problems are what was asked for
+		return nil, err
+	}
+	res := &CheckResult{CheckReport: report, Store: p.store.Dir(), Checkpoints: []string{}}
+	// The problems are what was asked for: what keeps these names from being
+	// known is one of them.
+	if records, err := p.records(""); err == nil {
+		for _, rec := range records {
+			p.checkKeptOf(ctx, rec, res)
+		}
+		p.nameHurt(ctx, records, res)
+	}
+	if res.Problems == nil {
+		res.Problems = []storage.Problem{}
+	}
+	return res, nil
+}
+
+// nameHurt names the checkpoints that cannot be restored.
+func (p *project) nameHurt(ctx context.Context, records []worktreeRecord, res *CheckResult) {
+	owners, projects := map[string]string{}, map[string]bool{}
+	for _, rec := range records {
+		owners[rec.ID], projects[rec.Project] = rec.Name, true
 	}
 	seen := map[storage.PairID]bool{}
-	for _, p := range report.Problems {
-		for _, id := range p.Pairs {
-			if pair, err := w.store.Pair(ctx, w.rec.Project, id); err == nil && !seen[id] {
-				seen[id] = true
-				res.Checkpoints = append(res.Checkpoints, owners[pair.Worktree]+":"+pair.Name)
+	for _, problem := range res.Problems {
+		for _, id := range problem.Pairs {
+			for project := range projects {
+				if pair, err := p.store.Pair(ctx, project, id); err == nil && !seen[id] {
+					seen[id] = true
+					res.Checkpoints = append(res.Checkpoints, owners[pair.Worktree]+":"+pair.Name)
+				}
 			}
 		}
 	}
-	return res, nil
 }
 
 // RepairOptions are the wishes for a repair.
@@ -110,31 +141,50 @@ type DiskUsage struct {
 type BranchUsage struct {
 	Worktree string `json:"worktree"`
 	Bytes    int64  `json:"bytes"`
+	// SetAsideBytes are those of Bytes that are databases which could not be
+	// saved, and were set aside for undo.
+	SetAsideBytes int64 `json:"set_aside_bytes,omitempty"`
 }
 
 // DiskUsage tells what the store takes. With refs only those checkpoints are listed.
 func (w *Worktree) DiskUsage(ctx context.Context, refs []string) (*DiskUsage, error) {
-	du := &DiskUsage{Store: w.store.Dir(), Branches: []BranchUsage{}, StoreLimit: w.machine.Limits.StoreSize, FreeLimit: w.machine.Limits.FreeSpace}
-	var err error
-	if len(refs) == 0 {
-		if du.Checkpoints, err = w.List(ctx, ListOptions{All: true, Project: true}); err != nil {
-			return nil, err
-		}
-	} else {
-		var pairs []*storage.Pair
-		for _, ref := range refs {
-			p, err := w.resolve(ctx, ref)
-			if err != nil {
-				return nil, err
-			}
-			pairs = append(pairs, p)
-		}
-		if du.Checkpoints, err = w.rows(ctx, pairs); err != nil {
-			return nil, err
-		}
+	du, err := w.usageOfStore(ctx)
+	if err != nil {
+		return nil, err
 	}
-	du.Stored = w.store.Totals()
-	records, err := w.records("")
+	if len(refs) == 0 {
+		du.Checkpoints, err = w.List(ctx, ListOptions{All: true, Project: true})
+		return du, err
+	}
+	var pairs []*storage.Pair
+	for _, ref := range refs {
+		p, err := w.resolve(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, p)
+	}
+	du.Checkpoints, err = w.rows(ctx, pairs)
+	return du, err
+}
+
+// StoreUsage is [Worktree.DiskUsage] for a directory that is in no worktree
+// that was set up: of the store of its repository, else of the host's. It lists
+// no checkpoints.
+func StoreUsage(ctx context.Context, host Host, dir string) (*DiskUsage, error) {
+	p, err := seeds(ctx, host, dir, false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = p.store.Close() }()
+	return p.usageOfStore(ctx)
+}
+
+// usageOfStore tells all but the checkpoints.
+func (p *project) usageOfStore(ctx context.Context) (*DiskUsage, error) {
+	du := &DiskUsage{Checkpoints: []Checkpoint{}, Store: p.store.Dir(), Stored: p.store.Totals(), Branches: []BranchUsage{},
+		StoreLimit: p.machine.Limits.StoreSize, FreeLimit: p.machine.Limits.FreeSpace}
+	records, err := p.records("")
 	if err != nil {
 		return nil, err
 	}
@@ -142,14 +192,14 @@ func (w *Worktree) DiskUsage(ctx context.Context, refs []string) (*DiskUsage, er
 		if err := ctx.Err(); err != nil {
 			return nil, canceled(ctx)
 		}
-		b := w.branchAt(r.Branch, w.recordDir(r.ID))
-		if n := w.occupied(b.Dir, "."); n > 0 {
-			du.Branches = append(du.Branches, BranchUsage{r.Name, n})
+		b := p.branchAt(r.Branch, p.recordDir(r.ID))
+		if n := p.occupied(b.Dir, "."); n > 0 {
+			du.Branches = append(du.Branches, BranchUsage{r.Name, n, p.occupied(b.Dir, keptDir)})
 		}
 	}
-	space, err := w.fs.Space(w.store.Dir())
+	space, err := p.fs.Space(p.store.Dir())
 	if err != nil {
-		return nil, fault.Wrap("look at free space", w.store.Dir(), err)
+		return nil, fault.Wrap("look at free space", p.store.Dir(), err)
 	}
 	du.FreeBytes = space.FreeBytes
 	return du, nil

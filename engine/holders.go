@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,12 +20,8 @@ import (
 	"forklift/storage/vfs"
 )
 
-const (
-	// holderPoll is how often the holders are looked at again while waiting.
-	holderPoll = 50 * time.Millisecond
-	// maxArgvBytes bounds the command that a holder records.
-	maxArgvBytes = 16 << 10
-)
+// maxArgvBytes bounds the command that a holder records.
+const maxArgvBytes = 16 << 10
 
 // holderRecord describes a managed command. The file's flock, which the
 // command inherits, says whether it lives; the record only says who it is.
@@ -207,12 +204,8 @@ func (w *Worktree) strangers(holders []holderRecord) []holderRecord {
 }
 
 // awaitHolders waits until no managed command but our own ancestors runs,
-// and fails with their names when wait has passed.
-func (w *Worktree) awaitHolders(ctx context.Context, verb string, wait time.Duration) error {
-	deadline := time.NewTimer(wait)
-	defer deadline.Stop()
-	tick := time.NewTicker(holderPoll)
-	defer tick.Stop()
+// and fails with their names when the patience is at its end.
+func (w *Worktree) awaitHolders(ctx context.Context, verb string, p *patience) error {
 	for {
 		all, err := w.holders()
 		if err != nil {
@@ -222,15 +215,8 @@ func (w *Worktree) awaitHolders(ctx context.Context, verb string, wait time.Dura
 		if len(others) == 0 {
 			return nil
 		}
-		if wait <= 0 {
-			return w.busyHolders(verb, others)
-		}
-		select {
-		case <-ctx.Done():
-			return canceled(ctx)
-		case <-deadline.C:
-			wait = 0
-		case <-tick.C:
+		if again, err := p.rest(ctx); err != nil || !again {
+			return cmp.Or(err, w.busyHolders(verb, others))
 		}
 	}
 }

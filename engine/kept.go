@@ -166,3 +166,39 @@ func (w *Worktree) sweepKept(ctx context.Context) error {
 	}
 	return nil
 }
+
+// checkKeptOf looks whether what was set aside for a worktree's checkpoints is
+// there. A worktree that is at work, was interrupted or was torn down is left
+// out: there it may be on its way, or gone with the database.
+func (p *project) checkKeptOf(ctx context.Context, rec worktreeRecord, res *CheckResult) {
+	if rec.TornDown {
+		return
+	}
+	w := &Worktree{project: p, rec: rec, dir: p.recordDir(rec.ID), branch: p.branchAt(rec.Branch, p.recordDir(rec.ID))}
+	lock, err := p.fs.Lock(w.file(operationLock), false)
+	if err != nil {
+		return
+	}
+	defer func() { _ = lock.Unlock() }()
+	current, err := w.readSelection()
+	if j, journalErr := w.readJournal(); err != nil || journalErr != nil || j != nil {
+		return
+	}
+	pairs, err := p.store.Pairs(ctx, rec.Project)
+	if err != nil {
+		return
+	}
+	for _, pair := range pairs {
+		if pair.Worktree != rec.ID || !isKept(pair) {
+			continue
+		}
+		_, err := p.fs.Lstat(w.keptPath(pair.ID))
+		switch {
+		case err == nil || current.data().Pair == pair.ID: // brought back it is the slot
+			res.SetAside++
+		case errors.Is(err, fs.ErrNotExist):
+			res.Problems = append(res.Problems, storage.Problem{Path: w.keptPath(pair.ID), Pairs: []storage.PairID{pair.ID},
+				Error: "what was set aside of the database of " + rec.Name + ":" + pair.Name + " is gone"})
+		}
+	}
+}

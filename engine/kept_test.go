@@ -70,6 +70,12 @@ func TestWhatWasDiscardedIsOfItsWorktree(t *testing.T) {
 	must(t, err)
 	pair, err := wt.store.Pair(ctx, wt.rec.Project, res.SafetyID)
 	must(t, err)
+	// Nothing is known of its tables; the plan says so by empty lists.
+	p, err := wt.PlanRestore(ctx, RestoreOptions{Ref: string(pair.ID)})
+	must(t, err)
+	if d := p.Database; d == nil || d.Tables == nil || d.Definitions == nil || d.RowsKnown || d.DefinitionsKnown || len(d.Problems) == 0 {
+		t.Fatalf("the plan tells of the database: %+v", d)
+	}
 	if other := *pair; true {
 		other.Worktree = "another"
 		_, err := wt.checkDatabase(ctx, &other)

@@ -9,7 +9,6 @@ import (
 
 	"forklift/engine/config"
 	"forklift/storage"
-	"forklift/storage/clock"
 	"forklift/storage/fault"
 	"forklift/storage/progress"
 )
@@ -35,6 +34,7 @@ type operation struct {
 	switched bool     // past the point of no return
 	running  bool     // the server runs on the selected slot
 	sessions int      // sessions of clients that a stop cuts off
+	patience *patience
 	// unstarted is why the server does not run again although it did.
 	unstarted error
 	began     time.Time
@@ -87,7 +87,8 @@ func (op *operation) lock(ctx context.Context, verb string, opt WaitOptions) err
 		return err
 	}
 	progress.Report(ctx, progress.Event{Phase: "wait for managed commands"})
-	if err := op.w.awaitHolders(ctx, verb, op.hooks.wait(opt.Wait)); err != nil {
+	op.patience = newPatience(op.hooks.wait(opt.Wait))
+	if err := op.w.awaitHolders(ctx, verb, op.patience); err != nil {
 		return err
 	}
 	unlock, err = op.w.lockServer(ctx)
@@ -126,7 +127,7 @@ func (op *operation) look(ctx context.Context, verb string, part Part, opt WaitO
 		return fmt.Errorf("%s: the server runs on slot %s, but %s is selected", verb, st.Slot, before.Slot)
 	case st.State == Running:
 		op.running, op.j.ServerRan = true, true
-		if op.sessions, err = op.w.refuseClients(ctx, verb, opt.Disconnect); err != nil {
+		if op.sessions, err = op.w.awaitClients(ctx, verb, op.patience, opt.Disconnect); err != nil {
 			return err
 		}
 		// With disconnect it is not known whether there were clients.
@@ -150,38 +151,6 @@ func (w *Worktree) leftBehind() (bool, error) {
 	}
 	holders, err := w.holders()
 	return err == nil && len(holders) == 0, err
-}
-
-// refuseClients fails while a client has a transaction open, unless they may
-// be cut off; it counts the sessions that a stop ends. A server that cannot be
-// asked (every connection is taken, our role was renamed) may have such
-// clients too; with disconnect that does not matter.
-func (w *Worktree) refuseClients(ctx context.Context, verb string, disconnect bool) (sessions int, err error) {
-	clients, err := w.db.Clients(ctx)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return 0, canceled(ctx)
-	case err != nil && disconnect:
-		return 0, nil
-	case err != nil:
-		return 0, &fault.Error{Op: verb, Path: w.rec.Path, Kind: fault.KindOf(err),
-			Err:  fmt.Errorf("the server does not tell which clients have transactions open: %w", err),
-			Hint: "Give --disconnect to stop it whoever is connected; what is not committed is rolled back."}
-	}
-	e := &fault.Error{Op: verb, Path: w.rec.Path, Kind: fault.Busy,
-		Err:  errors.New("clients have transactions open"),
-		Hint: "Let them finish, or give --disconnect to roll them back."}
-	for _, c := range clients {
-		if !c.Busy {
-			continue
-		}
-		e.Items = append(e.Items, fmt.Sprintf("server process %d: %s (user %s, database %s): %s, %s",
-			c.PID, c.Application, c.User, c.Database, c.State, clock.Since(w.host.Clock.Now(), c.Since)))
-	}
-	if len(e.Items) > 0 && !disconnect {
-		return 0, e
-	}
-	return len(clients), nil
 }
 
 // start makes the operation recoverable: its row in the log, then the
@@ -409,5 +378,8 @@ func (op *operation) close(ctx context.Context, err error) error {
 		op.unlock[i]()
 	}
 	op.unlock = nil
+	if op.patience != nil {
+		op.patience.end()
+	}
 	return op.hooks.after(ctx, op.subject(), err)
 }

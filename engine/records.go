@@ -1,13 +1,16 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"path"
 	"time"
 
 	"forklift/engine/internal/process"
+	"forklift/engine/worktree"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -50,6 +53,36 @@ type worktreeRecord struct {
 	Branch    string    `json:"branch"`
 	Seed      string    `json:"seed,omitempty"`      // that its database began as
 	TornDown  bool      `json:"torn_down,omitempty"` // only its checkpoints are left
+}
+
+// MarshalJSON writes the record with its paths quoted where they are no text
+// (see worktree.QuotePath): JSON cannot hold them, and a path that comes back
+// as another one is a worktree that seems to have moved.
+func (r worktreeRecord) MarshalJSON() ([]byte, error) {
+	type plain worktreeRecord
+	p := plain(r)
+	for _, s := range []*string{&p.Path, &p.GitDir, &p.CommonDir} {
+		*s = worktree.QuotePath(*s)
+	}
+	return json.Marshal(p)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (r *worktreeRecord) UnmarshalJSON(data []byte) error {
+	type plain worktreeRecord
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields() // as package record reads everything
+	if err := d.Decode((*plain)(r)); err != nil {
+		return err
+	}
+	for _, s := range []*string{&r.Path, &r.GitDir, &r.CommonDir} {
+		name, err := worktree.UnquotePath(*s)
+		if err != nil {
+			return err
+		}
+		*s = name
+	}
+	return nil
 }
 
 // selection is what a worktree uses now. Replacing it is the switch of a restore.

@@ -259,6 +259,7 @@ func (w *Worktree) finishInstall(ctx context.Context, op *operation, install *wo
 	if err := install.Verify(ctx); err != nil {
 		return nil, err
 	}
+	op.warnings = append(op.warnings, install.Warnings()...)
 	if len(found) == 0 {
 		return nil, nil
 	}

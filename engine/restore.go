@@ -5,17 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"forklift/engine/config"
 	"forklift/engine/worktree"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
+	"forklift/storage/progress"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // auditShare is the part of the patched pages that is read back after a
 // patch; --verify reads all.
 const auditShare = 0.01
+
+// hotAge is how old the reading of a running database may be when its server
+// is stopped: what clients wrote since then is read while it is away.
+const hotAge = 300 * time.Millisecond
 
 // Restore puts the source files and the database of a checkpoint back, both
 // or neither, after saving the present state as a safety checkpoint. When it
@@ -90,6 +98,7 @@ type restoring struct {
 	cfg     *config.File
 	opt     RestoreOptions
 	install *worktree.Install
+	readAt  time.Time // the end of the first pass over the present state
 	result  RestoreResult
 }
 
@@ -162,12 +171,12 @@ func (r *restoring) run(ctx context.Context) error {
 		return err
 	}
 	r.enter(ctx, phasePatch)
-	if err := r.patch(ctx); err != nil {
+	saved, err := r.ahead(ctx)
+	if err != nil {
 		return err
 	}
 	r.enter(ctx, phaseSave)
-	saved, err := r.save(ctx)
-	if err != nil {
+	if saved, err = r.save(ctx, saved); err != nil {
 		return err
 	}
 	r.enter(ctx, phaseStage)
@@ -213,11 +222,33 @@ func (r *restoring) patch(ctx context.Context) error {
 	return err
 }
 
-// save captures the present state as the safety pair and leaves the server
-// stopped. A pair that holds exactly this state already serves as well.
-func (r *restoring) save(ctx context.Context) (*saver, error) {
+// ahead does side by side what the server may run meanwhile for: it patches
+// the idle slot, and reads the present state, of which little is left to read
+// when the server is stopped. The saver is nil where only files are saved.
+func (r *restoring) ahead(ctx context.Context) (*saver, error) {
+	var s *saver
+	g, both := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.patch(both) })
+	g.Go(func() (err error) {
+		// One bar on the screen: that of the patch, which takes longer.
+		s, err = r.beginSave(progress.With(both, progress.Func(func(progress.Event) {})))
+		return err
+	})
+	err := g.Wait()
+	if err != nil && s != nil {
+		s.close()
+	}
+	if err != nil && ctx.Err() != nil {
+		err = canceled(ctx)
+	}
+	return s, err
+}
+
+// beginSave brings the cluster to a state that can be read, and reads it the
+// first time. The saver is nil where only files are going to be saved.
+func (r *restoring) beginSave(ctx context.Context) (*saver, error) {
 	if r.j.Part.leavesData() {
-		return r.saveSourcesOnly(ctx)
+		return nil, nil
 	}
 	if err := r.recoverUnclean(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -227,14 +258,30 @@ func (r *restoring) save(ctx context.Context) (*saver, error) {
 			return nil, &fault.Error{Op: r.j.Verb, Path: r.w.branch.SlotDir(r.j.Before.Slot), Err: fmt.Errorf("the present database cannot be saved: %w", err),
 				Hint: "Mend it, or give --discard-current to restore without saving it."}
 		}
-		return r.saveSourcesOnly(ctx)
+		return nil, nil
 	}
 	s, err := r.w.newSaver(ctx, r.cfg.Selection(), r.j.Before.Slot)
 	if err != nil {
 		return nil, err
 	}
+	err = r.firstPass(ctx, s)
+	r.readAt = r.w.host.Clock.Now()
+	return s, err
+}
+
+// save captures the present state as the safety pair and leaves the server
+// stopped. A pair that holds exactly this state already serves as well.
+func (r *restoring) save(ctx context.Context, s *saver) (*saver, error) {
+	if s == nil {
+		return r.saveSourcesOnly(ctx)
+	}
 	defer s.close()
-	if err := r.passes(ctx, s); err != nil {
+	if r.running && r.w.host.Clock.Now().Sub(r.readAt) > hotAge {
+		if err := r.firstPass(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.lastPass(ctx, s); err != nil {
 		return nil, err
 	}
 	return s, r.publishSafety(ctx, s)
@@ -405,5 +452,8 @@ func (r *restoring) finished() *RestoreResult {
 	res.SafetyID, res.SafetyName = r.j.Pair, r.j.PairName
 	res.Running, res.AwayMs, res.WallMs = r.running, r.away.Milliseconds(), r.wall().Milliseconds()
 	res.Warnings = r.warnings
+	if r.install != nil && r.j.Part != PartPaths {
+		res.Unselected = unselected(r.install.Changed(), r.target.Source.Paths, r.cfg.Source)
+	}
 	return &res
 }

@@ -27,9 +27,13 @@ type RestorePlan struct {
 	Files   []FileChange   `json:"files"`   // at most MaxPlanFiles: added and modified are written, removed and mode say themselves
 	Written int            `json:"written"` // files, links and directories
 	Removed int            `json:"removed"`
-	Modes   int            `json:"modes"` // paths of which only the permission bits change
+	Modes   int            `json:"modes"` // paths of which only the mode changes
 	Kept    int            `json:"kept"`  // files that are right already
 	Bytes   int64          `json:"bytes"` // of source files that would be written
+
+	// Unselected is where source files would be changed that .forklift.json does
+	// not select now: sources of the checkpoint. Empty for single paths.
+	Unselected []string `json:"unselected,omitempty"`
 
 	Database *DatabasePlan `json:"database,omitempty"` // absent where the database is not touched
 	Safety   string        `json:"safety"`             // how the checkpoint begins that would be made first
@@ -137,6 +141,9 @@ func (w *Worktree) describeFiles(ctx context.Context, p *RestorePlan, target *st
 		return nil, err
 	}
 	p.Kept = kept
+	if p.Part != PartPaths {
+		p.Unselected = unselected(previewed(steps), target.Source.Paths, sel.Source)
+	}
 	for _, s := range steps {
 		switch s.Change {
 		case worktree.Removed:
@@ -172,7 +179,7 @@ func backwards(change string) string {
 }
 
 func (w *Worktree) describeData(ctx context.Context, p *RestorePlan, target *storage.Pair) error {
-	d := &differ{w: w, old: target, res: &DiffResult{}}
+	d := &differ{w: w, old: target, res: &DiffResult{Tables: []TableDiff{}, Definitions: []DefinitionChange{}}}
 	if err := d.tables(ctx); err != nil {
 		return err
 	}
@@ -235,12 +242,11 @@ func (w *Worktree) inTheWay(ctx context.Context, p *RestorePlan) error {
 	case st.State == Foreign:
 		p.InTheWay = append(p.InTheWay, problem(w.foreign("restore", slot)))
 	case st.State == Running:
-		if _, err := w.refuseClients(ctx, "restore", false); err != nil {
-			if items := fault.ItemsOf(err); len(items) > 0 {
-				p.InTheWay = append(p.InTheWay, items...)
-			} else {
-				p.InTheWay = append(p.InTheWay, problem(err))
-			}
+		_, busy, err := w.clients(ctx, "restore", false)
+		if err != nil {
+			p.InTheWay = append(p.InTheWay, problem(err))
+		} else if busy != nil {
+			p.InTheWay = append(p.InTheWay, busy.Items...)
 		}
 	}
 	return nil

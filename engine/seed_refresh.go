@@ -9,7 +9,6 @@ import (
 	"forklift/engine/config"
 	"forklift/storage"
 	"forklift/storage/fault"
-	"forklift/storage/vfs"
 )
 
 // Refresh is what a command is given that changes a copy of a seed.
@@ -121,14 +120,11 @@ func (p *project) connectionEnv() (name, top string, err error) {
 // pair goes, unless a worktree still rests on it; then it goes with the last
 // one's next checkpoint, when unneeded data is pruned.
 func (s *scratch) replace(ctx context.Context, old *storage.Pair) (*storage.Pair, error) {
-	lock, err := lockWithin(ctx, s.p.fs, path.Join(s.p.store.Dir(), setupLock), true, setupWait)
+	unlock, err := s.p.lockSetup(ctx, "seed refresh")
 	if err != nil {
-		if errors.Is(err, vfs.ErrLocked) {
-			err = &fault.Error{Op: "seed refresh", Path: old.Name, Kind: fault.Busy, Err: errors.New("a setup is under way"), Hint: "Try again when it has ended; the seed is what it was."}
-		}
 		return nil, err
 	}
-	defer func() { _ = lock.Unlock() }()
+	defer unlock()
 	pair, err := s.save(ctx, storage.Seed, old.Name)
 	if err != nil {
 		return nil, err

@@ -122,14 +122,17 @@ func (w *Worktree) StartDatabase(ctx context.Context, keep bool) (*ServerInfo, e
 }
 
 // StopDatabase stops the server. It refuses while managed commands run or,
-// without opt.Disconnect, while a client has a transaction open.
+// without opt.Disconnect, while a client has a transaction open, after it has
+// waited for them as opt.Wait says.
 func (w *Worktree) StopDatabase(ctx context.Context, opt WaitOptions) error {
 	unlock, err := w.lockOperation(ctx, "db stop", max(opt.Wait, enterWait))
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := w.awaitHolders(ctx, "db stop", opt.Wait); err != nil {
+	patience := newPatience(opt.Wait)
+	defer patience.end()
+	if err := w.awaitHolders(ctx, "db stop", patience); err != nil {
 		return err
 	}
 	unlockServer, err := w.lockServer(ctx)
@@ -143,7 +146,7 @@ func (w *Worktree) StopDatabase(ctx context.Context, opt WaitOptions) error {
 	}
 	if st.State == Running {
 		// A stop that is refused leaves the server pinned.
-		if _, err := w.refuseClients(ctx, "db stop", opt.Disconnect); err != nil {
+		if _, err := w.awaitClients(ctx, "db stop", patience, opt.Disconnect); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"forklift/engine/config"
+	"forklift/engine/worktree"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -28,8 +29,8 @@ const (
 
 // unfinished says what was being done to a record directory.
 type unfinished struct {
-	Verb   string `json:"verb"` // setup or teardown
-	GitDir string `json:"git_dir"`
+	Verb   string `json:"verb"`    // setup or teardown
+	GitDir string `json:"git_dir"` // as worktree.QuotePath writes it
 	Branch string `json:"branch"`
 }
 
@@ -41,6 +42,7 @@ type settingUp struct {
 	made   string // text of the .forklift.json to make; "" when there is one
 	fresh  bool   // forklift.toml is to be made
 	anew   bool   // forklift.toml is a copy's, and is to be replaced
+	model  string // with anew: the worktree that it was copied with
 	seed   *storage.Pair
 	rec    worktreeRecord
 	again  bool // rec is of a worktree that was torn down here
@@ -229,7 +231,7 @@ func (s *settingUp) create(ctx context.Context, cfg *config.File) error {
 		return err
 	}
 	defer unlock()
-	mark := unfinished{Verb: verbSetup, GitDir: s.repo.GitDir, Branch: s.rec.Branch}
+	mark := unfinished{Verb: verbSetup, GitDir: worktree.QuotePath(s.repo.GitDir), Branch: s.rec.Branch}
 	if s.again {
 		mark.Verb = verbTeardown // unless it gets its link, it is torn down as before
 	}
@@ -243,7 +245,19 @@ func (s *settingUp) create(ctx context.Context, cfg *config.File) error {
 		return s.takeBack(ctx, w, err)
 	}
 	s.result.Worktree, s.result.Created = w.Info(), true
+	s.tellOfModel(w)
 	return w.removeRecord(unfinishedFile)
+}
+
+// tellOfModel says of a copy that began empty how to begin with the data of
+// what it was copied from: its checkpoints are another project's.
+func (s *settingUp) tellOfModel(w *Worktree) {
+	if _, ok := w.db.(Copier); !ok || !s.anew || s.rec.Seed != "" {
+		return
+	}
+	at := worktree.QuotePath(s.model)
+	s.result.Warnings = append(s.result.Warnings, fmt.Sprintf("this database is empty, the checkpoints stay those of %s. To begin with one of them, restore it there and run `forklift db start` there; "+
+		"then here `forklift seed create NAME --url \"$(forklift -C %s db url)\"`, `forklift teardown` and `forklift setup --seed NAME`", at, at))
 }
 
 // choose settles the new worktree's names, seed and kind.
@@ -304,14 +318,14 @@ func (s *settingUp) refuseCopy(ctx context.Context) error {
 		}
 		other := &project{host: s.host, fs: s.fs, repo: Repo{CommonDir: rec.CommonDir}}
 		if s.opt.New && s.carries(&rec) {
-			s.anew = true // the original is away, and may come back
+			s.anew, s.model = true, rec.Path // the original is away, and may come back
 			return nil
 		}
 		if at := s.locate(ctx, &rec, nil); at.state == StateOrphan || other.readMachine() != nil || other.machine.Project != s.machine.Project {
 			continue
 		}
 		if s.opt.New {
-			s.anew = true
+			s.anew, s.model = true, rec.Path
 			return nil
 		}
 		return &fault.Error{Op: "setup", Path: s.repo.Worktree, Kind: fault.Usage,

@@ -161,13 +161,23 @@ func (w *Worktree) patchSlot(ctx context.Context, slot Slot, trees []storage.Tre
 			opt.Have, opt.Inexact = have.tree(t.Name)
 		}
 		progress.Report(ctx, progress.Event{Phase: "prepare database", TotalBytes: t.Bytes, TotalFiles: t.Files})
-		stats, err := w.store.Patch(ctx, w.fs, dir, t.Manifest, opt)
+		stats, err := w.patchTree(ctx, slot, t, opt)
 		written += stats.WrittenBytes
 		if err != nil {
 			return written, err
 		}
 	}
 	return written, nil
+}
+
+// patchTree patches one tree of a slot. The other slot, whose server may run,
+// mostly has much of what is wanted.
+func (w *Worktree) patchTree(ctx context.Context, slot Slot, t storage.TreeState, opt storage.PatchOptions) (storage.PatchStats, error) {
+	if near, err := w.fs.OpenRoot(w.db.Place(slot.Other(), t.Name)); err == nil {
+		defer func() { _ = near.Close() }()
+		opt.Near = near
+	}
+	return w.store.Patch(ctx, w.fs, w.db.Place(slot, t.Name), t.Manifest, opt)
 }
 
 // tree gives the manifest that a clean slot holds for a tree, and the files
@@ -232,8 +242,8 @@ func spaceMarginOf(space vfs.Space) int64 {
 
 // occupied adds up the sizes of the files in a directory; what cannot be
 // read counts as nothing.
-func (w *Worktree) occupied(dir, below string) int64 {
-	entries, err := w.fs.ReadDir(path.Join(dir, below))
+func (p *project) occupied(dir, below string) int64 {
+	entries, err := p.fs.ReadDir(path.Join(dir, below))
 	if err != nil {
 		return 0
 	}
@@ -241,8 +251,8 @@ func (w *Worktree) occupied(dir, below string) int64 {
 	for _, e := range entries {
 		name := path.Join(below, e.Name)
 		if e.Type.IsDir() {
-			total += w.occupied(dir, name)
-		} else if info, err := w.fs.Lstat(path.Join(dir, name)); err == nil {
+			total += p.occupied(dir, name)
+		} else if info, err := p.fs.Lstat(path.Join(dir, name)); err == nil {
 			total += info.Size
 		}
 	}

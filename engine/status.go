@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"forklift/engine/config"
@@ -105,7 +106,7 @@ func (w *Worktree) statusOperation(ctx context.Context, res *StatusResult) error
 func (w *Worktree) statusChanges(ctx context.Context, res *StatusResult, files statusFunc) error {
 	cfg, err := w.Config(ctx)
 	if err != nil {
-		res.Problems = append(res.Problems, problem(err))
+		res.Problems = append(res.Problems, problems(err)...)
 	} else {
 		res.Source = cfg.Source
 		if res.Trusted, err = w.Trusted(ctx); err != nil {
@@ -143,6 +144,17 @@ func (w *Worktree) resting(pair *storage.Pair, sel selection) *Checkpoint {
 
 // problem is an error with its hint.
 func problem(err error) string { return fault.Sentence(err) }
+
+// problems are all that an error about a file lists, the hint with the last.
+func problems(err error) []string {
+	list := slices.Clone(fault.ItemsOf(err))
+	if len(list) < 2 {
+		return []string{problem(err)}
+	}
+	last := &list[len(list)-1]
+	*last = fault.Sentence(&fault.Error{Err: errors.New(*last), Hint: fault.HintOf(err)})
+	return list
+}
 
 func (w *Worktree) statusFiles(ctx context.Context, res *StatusResult, pair *storage.Pair, sel config.Selection) error {
 	ignored, err := w.ignored(ctx, sel)

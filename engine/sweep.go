@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 
+	"forklift/engine/worktree"
 	"forklift/storage/durable"
 	"forklift/storage/record"
 	"forklift/storage/vfs"
@@ -59,8 +60,12 @@ func (p *project) sweepRecord(ctx context.Context, id string) error {
 		}
 		return nil
 	}
+	gitDir, err := worktree.UnquotePath(mark.GitDir)
+	if err != nil {
+		return err
+	}
 	linked := false
-	if l, err := p.readLink(mark.GitDir); err != nil {
+	if l, err := p.readLink(gitDir); err != nil {
 		return err
 	} else if l != nil {
 		linked = l.Worktree == id

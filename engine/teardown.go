@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"forklift/engine/plan"
+	"forklift/engine/worktree"
 	"forklift/storage"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -76,7 +77,9 @@ func (w *Worktree) mayTearDown(ctx context.Context) error {
 	if err := w.refuseInterrupted(verbTeardown); err != nil {
 		return err
 	}
-	if err := w.awaitHolders(ctx, verbTeardown, 0); err != nil {
+	none := newPatience(0)
+	defer none.end()
+	if err := w.awaitHolders(ctx, verbTeardown, none); err != nil {
 		return err
 	}
 	_, err := w.ownState(ctx, verbTeardown)
@@ -88,7 +91,7 @@ func (w *Worktree) tearDown(ctx context.Context) error {
 	if err := w.db.Stop(ctx); err != nil {
 		return err
 	}
-	mark := unfinished{Verb: verbTeardown, GitDir: w.rec.GitDir, Branch: w.rec.Branch}
+	mark := unfinished{Verb: verbTeardown, GitDir: worktree.QuotePath(w.rec.GitDir), Branch: w.rec.Branch}
 	if err := record.Write(w.fs, w.file(unfinishedFile), "unfinished", recordFormat, mark); err != nil {
 		return err
 	}

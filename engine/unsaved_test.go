@@ -23,6 +23,9 @@ func refused(t *testing.T, err error, items string) {
 	if fault.KindOf(err) != fault.Unsaved || strings.Join(fault.ItemsOf(err), ", ") != items {
 		t.Errorf("%v with %q, want %q", err, fault.ItemsOf(err), items)
 	}
+	if err == nil || !strings.Contains(err.Error(), "an editor has unsaved changes") {
+		t.Errorf("error %v", err)
+	}
 	if !strings.Contains(fault.HintOf(err), "--include-unsaved disk") {
 		t.Errorf("hint %q", fault.HintOf(err))
 	}

@@ -60,6 +60,8 @@ type birth struct {
 	config  []byte        // of a .forklift.json that git does not have; nil guesses
 	changed int
 	removed int
+	// warnings are those of the install.
+	warnings []string
 }
 
 // AddWorktree makes a git worktree with a database of its own, beside the
@@ -99,6 +101,7 @@ func AddWorktree(ctx context.Context, host Host, dir string, opt AddWorktreeOpti
 		return nil, p.takeBackAdd(ctx, repo, made, err)
 	}
 	res.Worktree, res.Seed, res.Changed, res.Removed = set.Worktree, set.Seed, b.changed, b.removed
+	res.Warnings = append(res.Warnings, b.warnings...)
 	if set.ConfigMade {
 		res.Config = set.ConfigPath
 	}
@@ -250,6 +253,7 @@ func (s *settingUp) installBirth(ctx context.Context, w *Worktree, cfg *config.F
 		return err
 	}
 	s.birth.changed, s.birth.removed, _ = install.Counts()
+	s.birth.warnings = install.Warnings()
 	return install.Remove(ctx)
 }
 

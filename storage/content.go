@@ -16,8 +16,13 @@ const contentFanOut = 64
 // maxContentDepth bounds the recursion: 64^8 pages are more than a file can have.
 const maxContentDepth = 8
 
-// nodeVersion is the version of all nodes.
+// nodeVersion is the version of all nodes but some runs.
 const nodeVersion = 1
+
+// specialVersion is the version of a run with setuid, setgid or sticky bits.
+// They came later: a Forklift that does not know them refuses such a run as
+// newer, and not as damaged. All others are as they were.
+const specialVersion = 2
 
 // The first byte of a node.
 const (

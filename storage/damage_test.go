@@ -221,7 +221,7 @@ func TestNewerFormatsAreRefused(t *testing.T) {
 	if _, err := Open(t.Context(), l.fs, l.path("store")); fault.KindOf(err) != fault.Unsupported || fault.HintOf(err) == "" {
 		t.Errorf("store: %v", err)
 	}
-	if _, err := decodeRun([]byte{runKind, 2, 0}); fault.KindOf(badNode(ID{}, err)) != fault.Unsupported {
+	if _, err := decodeRun([]byte{runKind, 3, 0}); fault.KindOf(badNode(ID{}, err)) != fault.Unsupported {
 		t.Errorf("run: %v", err)
 	}
 	if _, err := decodeContent([]byte{contentKind, 2, 1, 1, 1}, Pages, 1, 1); fault.KindOf(badNode(ID{}, err)) != fault.Unsupported {

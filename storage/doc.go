@@ -52,8 +52,10 @@
 // A manifest is the ID of the root of a Merkle tree that depends on the tree
 // alone: equal trees have equal manifests, however they came about. All numbers
 // are varints, paths share what they have in common with the path before.
-// Each node begins with its kind and version (1) and has one encoding only;
-// others are refused. Functions encodeRun, encodeBranch and encodeContent
+// Each node begins with its kind and version and has one encoding only;
+// others are refused. The version is 1, that of a run with setuid, setgid or sticky bits 2:
+// what was written before those were kept is read as ever, and a Forklift that
+// does not know them says that a newer one is needed. Functions encodeRun, encodeBranch and encodeContent
 // have the bytes.
 //
 //	run 'R'      up to 64 entries, in the order of paths ('/' below all other bytes, "." first)
@@ -138,6 +140,8 @@
 // # Memory and speed
 //
 // Scans and patches use two goroutines that read, hash and compress, or
-// decode and write; what they hold does not grow with the size of files. A
+// decode and write. A patch may be given a directory that is alike
+// (PatchOptions.Near): to copy a page there and hash it costs less than to decode
+// it, and the hash decides in any case. What they hold does not grow with the size of files. A
 // writer remembers the ids of the blobs that it stores (about 100 bytes each).
 package storage

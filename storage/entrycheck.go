@@ -57,7 +57,7 @@ func validEntry(e *Entry) error {
 	if err := validPath(e.Path); err != nil {
 		return err
 	}
-	if e.Mode > 0o777 {
+	if e.Mode > MaxMode || e.Mode > plainBits && e.Type != Directory && e.Type != Regular {
 		return fmt.Errorf("%q has mode %o", e.Path, e.Mode)
 	}
 	if e.Type != Regular && (e.Size != 0 || e.Sparse || len(e.Xattrs) > 0 || e.Content != Content{}) {

@@ -40,7 +40,8 @@ type fill struct {
 type filler struct {
 	s      *Store
 	ctx    context.Context
-	verify float64 // share of what is written that is read back
+	near   vfs.Root // see PatchOptions
+	verify float64  // share of what is written that is read back
 	report *reporter
 
 	batch []fill
@@ -49,7 +50,7 @@ type filler struct {
 
 	changed int // files that were created or written to
 
-	written, read atomic.Int64
+	written, read, borrowed atomic.Int64
 }
 
 // begin starts a file, whose directory the filler leaves in the end; its
@@ -79,6 +80,9 @@ func (w *filler) add(l leaf, check bool) error {
 // all are complete.
 func (w *filler) flush(all bool) error {
 	if err := w.compare(); err != nil {
+		return err
+	}
+	if err := w.borrow(); err != nil {
 		return err
 	}
 	if err := w.write(); err != nil {
@@ -115,6 +119,7 @@ func (w *filler) close() {
 		if o.f != nil {
 			_ = o.f.Close()
 		}
+		o.source.close()
 		o.dir.leave()
 	}
 }
@@ -177,9 +182,13 @@ func (w *filler) compare() error {
 	if err != nil {
 		return err
 	}
-	// What compares equal has lost its file.
-	w.batch = slices.DeleteFunc(w.batch, func(f fill) bool { return f.out == nil })
+	w.dropPlaced()
 	return nil
+}
+
+// dropPlaced takes out of the batch what is in its place: that has lost its file.
+func (w *filler) dropPlaced() {
+	w.batch = slices.DeleteFunc(w.batch, func(f fill) bool { return f.out == nil })
 }
 
 // compareGroup reads a stretch of a file and takes out of the batch what is

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -193,7 +192,7 @@ func snapshot(fsys vfs.FS, dir string) (map[string]string, error) {
 			all[rel] = "link " + target
 			return err
 		case info.IsDir():
-			all[rel] = fmt.Sprintf("dir %o", permissions(info))
+			all[rel] = fmt.Sprintf("dir %o", info.Bits())
 			list, err := fsys.ReadDir(name)
 			for _, e := range list {
 				if err == nil {
@@ -204,7 +203,7 @@ func snapshot(fsys vfs.FS, dir string) (map[string]string, error) {
 		case info.IsRegular():
 			data, err := readFile(fsys, name)
 			sum := pack.Sum(data)
-			all[rel] = fmt.Sprintf("file %o %d %s", permissions(info), len(data), hex.EncodeToString(sum[:4]))
+			all[rel] = fmt.Sprintf("file %o %d %s", info.Bits(), len(data), hex.EncodeToString(sum[:4]))
 			return err
 		}
 		all[rel] = info.Mode.String()
@@ -320,7 +319,7 @@ func (m *meddler) meddle() {
 		}
 		_ = writeFile(m.root, name, data)
 	case n < 9:
-		_ = m.root.Mkdir(name, 0o755)
+		_ = m.root.Mkdir(name, vfs.FileMode(uint32(0o755|m.r.IntN(8)<<9)))
 	case n < 10:
 		_ = m.root.Symlink(pick(m.r, oddNames), name)
 	case n < 15:
@@ -330,7 +329,7 @@ func (m *meddler) meddle() {
 	case n < 18:
 		_ = m.root.Rename(pick(m.r, others), name)
 	case n < 19:
-		_ = m.root.Chmod(pick(m.r, others), fs.FileMode(0o600|m.r.IntN(0o200)))
+		_ = m.root.Chmod(pick(m.r, others), vfs.FileMode(uint32(0o600|m.r.IntN(8)<<9|m.r.IntN(0o200))))
 	default:
 		_ = m.root.Remove(pick(m.r, dirs))
 	}

@@ -3,6 +3,7 @@ package storage
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"forklift/storage/fault"
 )
@@ -50,7 +51,7 @@ func badNode(id ID, err error) error {
 //
 //	'R', version, uvarint number of entries; each entry as appendEntry has it
 func encodeRun(entries []Entry) []byte {
-	b := append(make([]byte, 0, 4096), runKind, nodeVersion)
+	b := append(make([]byte, 0, 4096), runKind, runVersion(entries))
 	b = binary.AppendUvarint(b, uint64(len(entries)))
 	prev := ""
 	for i := range entries {
@@ -58,6 +59,14 @@ func encodeRun(entries []Entry) []byte {
 		prev = entries[i].Path
 	}
 	return b
+}
+
+// runVersion is the version that a run has.
+func runVersion(entries []Entry) byte {
+	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Mode > plainBits }) {
+		return specialVersion
+	}
+	return nodeVersion
 }
 
 // appendEntry gives an entry, after one with path prev ("" at the beginning):

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"forklift/storage/fault"
 	"forklift/storage/internal/pack"
 )
 
@@ -43,6 +44,32 @@ func TestRunComesBack(t *testing.T) {
 	}
 }
 
+// A run without special bits is as it always was; one with them has a version
+// that a Forklift which does not know them refuses as newer.
+func TestSpecialModesHaveAVersionOfTheirOwn(t *testing.T) {
+	plain := []Entry{{Path: "a", Type: Directory, Mode: 0o777}}
+	special := []Entry{{Path: "a", Type: Directory, Mode: 0o2775}, {Path: "a/b", Type: Regular, Mode: 0o4755, Content: Content{Unit: Pages}}}
+	if want := []byte{'R', 1, 1, 0, 1, 'a', 1, 0xff, 0x03}; !slices.Equal(encodeRun(plain), want) {
+		t.Errorf("the run is % x, not % x", encodeRun(plain), want)
+	}
+	run := encodeRun(special)
+	got, err := decodeRun(run)
+	if err != nil || run[1] != 2 || got[0].Mode != 0o2775 || got[1].Mode != 0o4755 {
+		t.Errorf("% x became %+v, %v", run, got, err)
+	}
+	for i, other := range [][]byte{encodeRun(plain), run} {
+		other[1] = byte(2 - i)
+		if _, err := decodeRun(other); err == nil {
+			t.Errorf("read % x", other)
+		}
+	}
+	run[1] = 3
+	_, err = decodeRun(run)
+	if fault.KindOf(badNode(ID{}, err)) != fault.Unsupported {
+		t.Errorf("a run of version 3 is %v", err)
+	}
+}
+
 func TestRunsThatAreRefused(t *testing.T) {
 	file := func(path string) Entry {
 		return Entry{Path: path, Type: Regular, Mode: 0o600, Content: Content{Unit: Pages}}
@@ -59,7 +86,8 @@ func TestRunsThatAreRefused(t *testing.T) {
 		"zero byte":   {file("a\x00b")},
 		"long":        {file(strings.Repeat("a", MaxPathBytes+1))},
 		"top file":    {file(".")},
-		"mode":        {{Path: "a", Type: Directory, Mode: 0o4755}},
+		"mode":        {{Path: "a", Type: Directory, Mode: 0o14755}},
+		"link mode":   {{Path: "a", Type: Symlink, Mode: 0o1777, Target: "x"}},
 		"type":        {{Path: "a", Type: 7}},
 		"no type":     {{Path: "a"}},
 		"link":        {{Path: "a", Type: Symlink, Mode: 0o777}},

@@ -77,12 +77,12 @@ func (d *decoder) path(prev string) string {
 	return prev[:shared] + rest
 }
 
-// open checks the first two bytes.
-func (d *decoder) open(kind byte) {
+// open checks the first two bytes. Versions from nodeVersion to newest are read.
+func (d *decoder) open(kind, newest byte) {
 	if k := d.byte(); k != kind && d.err == nil {
 		d.fail("not the kind of node that belongs here")
 	}
-	if v := d.byte(); v != nodeVersion && d.err == nil {
+	if v := d.byte(); (v < nodeVersion || v > newest) && d.err == nil {
 		d.err = errNodeVersion(v)
 	}
 }
@@ -90,7 +90,7 @@ func (d *decoder) open(kind byte) {
 // decodeRun reads a run and refuses everything that encodeRun would not give.
 func decodeRun(data []byte) ([]Entry, error) {
 	d := decoder{rest: data}
-	d.open(runKind)
+	d.open(runKind, specialVersion)
 	n := d.number(maxRunEntries)
 	entries := make([]Entry, 0, n)
 	prev := ""
@@ -126,7 +126,7 @@ func (d *decoder) entry(prev string) Entry {
 		e.Reason = d.text(maxReasonBytes)
 		return e
 	}
-	e.Mode = uint32(d.number(0o777))
+	e.Mode = uint32(d.number(MaxMode))
 	switch e.Type {
 	case Symlink:
 		e.Target = d.text(MaxTargetBytes)
@@ -154,7 +154,7 @@ func (d *decoder) entry(prev string) Entry {
 // decodeBranch reads a branch.
 func decodeBranch(data []byte) (level int, children []child, err error) {
 	d := decoder{rest: data}
-	d.open(branchKind)
+	d.open(branchKind, nodeVersion)
 	level = int(d.number(maxLevel))
 	n := d.number(maxChildren)
 	prev := ""

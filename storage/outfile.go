@@ -26,6 +26,7 @@ type outFile struct {
 	dirty  atomic.Int64 // bytes that were written since the start of the last write-out
 	begun  atomic.Bool  // a write-out was started: finish waits for it
 	ended  bool
+	source borrowed
 
 	once sync.Once
 	f    vfs.File
@@ -70,10 +71,13 @@ func (o *outFile) finish() error {
 		return err
 	}
 	o.ended = true
+	o.source.close()
 	defer o.dir.leave()
 	info, err := f.Stat()
 	if err == nil && info.Size != o.entry.Size {
-		err = f.Truncate(o.entry.Size)
+		if err = f.Truncate(o.entry.Size); err == nil {
+			info, err = f.Stat() // what is written to may lose setuid and setgid
+		}
 	}
 	if err == nil && o.begun.Load() {
 		err = durable.EndSync(f)
@@ -106,8 +110,8 @@ func setAttributes(dir vfs.FS, name string, e *Entry, is vfs.Info, created bool)
 			return err
 		}
 	}
-	if permissions(is) != e.Mode {
-		if err := dir.Chmod(name, fs.FileMode(e.Mode)); err != nil {
+	if want := KeptMode(is, e.Mode); is.Bits() != want {
+		if err := dir.Chmod(name, vfs.FileMode(want)); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,8 @@ import (
 
 // Patch makes a directory exactly the tree of a manifest: it writes what
 // differs, creates what is missing, removes what the manifest does not name
-// (except below what it says was omitted), and sets modes. Files are changed
+// (except below what it says was omitted), and sets modes, as far as KeptMode
+// lets it. Files are changed
 // in place, so nothing may use the directory meanwhile; after an error or a
 // crash it holds neither the old nor the new tree, and a Patch without Have
 // makes it right.
@@ -38,7 +39,7 @@ func (s *Store) Patch(ctx context.Context, fsys vfs.FS, dir string, want ID, opt
 	err = p.plan(want)
 	if fault.KindOf(err) == fault.Corrupt && !opt.Have.IsZero() {
 		// Perhaps it is what is known that cannot be read: do without.
-		p = &patcher{s: s, ctx: ctx, top: top, opt: PatchOptions{Verify: opt.Verify}}
+		p = &patcher{s: s, ctx: ctx, top: top, opt: PatchOptions{Verify: opt.Verify, Near: opt.Near}}
 		err = p.plan(want)
 	}
 	if err != nil {
@@ -77,7 +78,7 @@ func (p *patcher) apply() error {
 	}
 	for _, d := range p.dirs {
 		if d.create {
-			if err := p.top.Mkdir(d.path, fs.FileMode(d.mode|0o700)); err != nil {
+			if err := p.top.Mkdir(d.path, vfs.FileMode(d.mode|0o700)); err != nil {
 				return failed("create", d.path, err)
 			}
 		}
@@ -93,7 +94,7 @@ func (p *patcher) apply() error {
 	}
 	for _, d := range slices.Backward(p.dirs) {
 		if d.chmod || (d.create && d.mode&0o700 != 0o700) {
-			if err := p.top.Chmod(d.path, fs.FileMode(d.mode)); err != nil {
+			if err := p.top.Chmod(d.path, vfs.FileMode(d.mode)); err != nil {
 				return failed("change mode", d.path, err)
 			}
 		}
@@ -103,8 +104,10 @@ func (p *patcher) apply() error {
 
 // fill writes the files.
 func (p *patcher) fill() error {
-	w := &filler{s: p.s, ctx: p.ctx, verify: p.opt.Verify, report: newReporter(p.ctx)}
-	defer func() { p.stats.WrittenBytes, p.stats.ReadBytes = w.written.Load(), w.read.Load() }()
+	w := &filler{s: p.s, ctx: p.ctx, near: p.opt.Near, verify: p.opt.Verify, report: newReporter(p.ctx)}
+	defer func() {
+		p.stats.WrittenBytes, p.stats.ReadBytes, p.stats.NearBytes = w.written.Load(), w.read.Load(), w.borrowed.Load()
+	}()
 	dir := p.top
 	dir.use()
 	defer func() { dir.leave() }()
@@ -139,7 +142,7 @@ func (p *patcher) fill() error {
 func (p *patcher) fillFile(w *filler, dir *openDir, f *filePlan) error {
 	e := f.entry
 	o := &outFile{dir: dir, name: baseName(e.Path), path: e.Path, entry: e,
-		create: !f.exists, exact: true, perm: fs.FileMode(e.Mode) | 0o600}
+		create: !f.exists, exact: true, perm: vfs.FileMode(e.Mode&plainBits | 0o600)}
 	known := false
 	if f.exists {
 		var err error

@@ -5,13 +5,15 @@ import (
 	"io/fs"
 	"iter"
 	"strings"
+
+	"forklift/storage/vfs"
 )
 
 // presentPath is a path that is in the directory.
 type presentPath struct {
 	path string
 	kind fs.FileMode // type bits
-	mode uint32      // permissions, of a directory
+	mode uint32      // bits, of a directory
 }
 
 // dirPlan is a directory of the new tree.
@@ -50,9 +52,9 @@ func (p *patcher) list(d *openDir) error {
 		if err != nil {
 			return failed("list", it.path, err)
 		}
-		if it.mode = permissions(info); it.mode&0o700 != 0o700 {
+		if it.mode = Mode(info); it.mode&0o700 != 0o700 {
 			it.mode |= 0o700
-			if err := d.Chmod(e.Name, fs.FileMode(it.mode)); err != nil {
+			if err := d.Chmod(e.Name, vfs.FileMode(it.mode)); err != nil {
 				return failed("change mode", it.path, err)
 			}
 		}
@@ -78,10 +80,10 @@ func (p *patcher) plan(want ID) error {
 	if err != nil {
 		return err
 	}
-	mode := permissions(info)
+	mode := Mode(info)
 	if mode&0o700 != 0o700 {
 		mode |= 0o700
-		if err := p.top.Chmod(".", fs.FileMode(mode)); err != nil {
+		if err := p.top.Chmod(".", vfs.FileMode(mode)); err != nil {
 			return err
 		}
 	}

@@ -67,10 +67,15 @@ func TestEveryKindOfPathComesBack(t *testing.T) {
 		l.ok(l.fs.Mkdir(l.path("tree/empty/below"), 0o500))
 		l.ok(l.fs.Symlink("../outside", l.path("tree/link")))
 		l.ok(l.fs.Symlink("a", l.path("tree/link to a directory")))
-		for i, name := range []string{"suid", "exec", "none"} {
+		for name, mode := range map[string]uint32{"suid": 0o4755, "sgid": 0o2710, "both": 0o7511, "exec": 0o711, "none": 0} {
 			l.write("tree/"+name, []byte(name))
-			l.ok(l.fs.Chmod(l.path("tree/"+name), []os.FileMode{os.ModeSetuid | 0o755, 0o711, 0}[i]))
+			l.ok(l.fs.Chmod(l.path("tree/"+name), vfs.FileMode(mode)))
 		}
+		dirs := []string{"shared", "shared/plain", "shared/plain/sub", "scratch", "all"}
+		for i, mode := range []uint32{0o2775, 0o755, 0o2755, 0o1777, 0o7700} {
+			l.ok(l.fs.Mkdir(l.path("tree/"+dirs[i]), vfs.FileMode(mode)))
+		}
+		l.write("tree/shared/child", []byte("child"))
 		l.ok(l.fs.Chmod(l.path("tree/a"), 0o550))
 		want := l.tree("tree")
 		for name, rules := range bothUnits {
@@ -80,8 +85,8 @@ func TestEveryKindOfPathComesBack(t *testing.T) {
 			same(t, name, l.tree("out-"+name), want)
 			info, err := l.fs.Lstat(l.path("out-" + name + "/suid"))
 			l.ok(err)
-			if info.Mode&os.ModeSetuid != 0 {
-				t.Error("a setuid bit came back")
+			if info.Bits() != 0o4755 {
+				t.Errorf("mode 4755 came back as %04o", info.Bits())
 			}
 			// Once more, into what is protected against writing.
 			l.patch("out-"+name, tree.Manifest, PatchOptions{Have: tree.Manifest})

@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"encoding/binary"
-	"io/fs"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -198,7 +197,7 @@ func (s *scanner) settle(it *item) (bool, error) {
 		it.info, r = it.job.info, &it.job.result
 	}
 	s.next.files = append(s.next.files, *r)
-	e.Mode, e.Size, e.Content, e.Xattrs = permissions(it.info), r.stat.size, r.content, r.xattrs
+	e.Mode, e.Size, e.Content, e.Xattrs = Mode(it.info), r.stat.size, r.content, r.xattrs
 	if s.rules.Mtimes {
 		e.Mtime = it.info.Mtime
 	}
@@ -209,9 +208,6 @@ func (s *scanner) settle(it *item) (bool, error) {
 	s.tree.Stats.Bytes += e.Size
 	return true, nil
 }
-
-// permissions are the bits of a mode that a manifest keeps.
-func permissions(i vfs.Info) uint32 { return uint32(i.Mode & fs.ModePerm) }
 
 // remembers gives what prior knows of a file that has not been touched
 // since; nil if it must be read.

@@ -362,6 +362,26 @@ func TestCanceledScan(t *testing.T) {
 	}
 }
 
+// A file that is remembered and not read again has the mode that it has now.
+func TestModeThatChangesIsSeen(t *testing.T) {
+	labs(t, func(t *testing.T, l *lab) {
+		l.write("tree/file", []byte("text"))
+		l.ok(l.fs.Mkdir(l.path("tree/dir"), 0o775))
+		before := l.capture("tree", bothUnits["chunks"], nil)
+		for _, mode := range []uint32{0o4755, 0o2755, 0o1755, 0o755} {
+			l.ok(l.fs.Chmod(l.path("tree/file"), vfs.FileMode(mode)))
+			l.ok(l.fs.Chmod(l.path("tree/dir"), vfs.FileMode(mode)))
+			now := l.capture("tree", bothUnits["chunks"], before.Memory)
+			for _, name := range []string{"file", "dir"} {
+				if e, ok, err := l.s.Lookup(t.Context(), now.Manifest, name); err != nil || !ok || e.Mode != mode {
+					t.Errorf("%s of mode %04o is saved as %+v, %v", name, mode, e, err)
+				}
+			}
+			before = now
+		}
+	})
+}
+
 func TestEntriesMakesTheSameManifest(t *testing.T) {
 	l := newMemLab(t)
 	r := seeded(t)
@@ -384,7 +404,7 @@ func TestEntriesMakesTheSameManifest(t *testing.T) {
 	}
 	bad := []Entry{
 		{Path: "a/b", Type: Directory}, {Path: "../a", Type: Directory}, {Path: "a", Type: 9}, {Path: "a", Type: Regular},
-		{Path: "a", Type: Symlink}, {Path: "a", Type: Directory, Mode: 0o1777}, {Path: ".", Type: Symlink, Target: "x"},
+		{Path: "a", Type: Symlink}, {Path: "a", Type: Directory, Mode: 0o11777}, {Path: ".", Type: Symlink, Target: "x"},
 		{Path: "a", Type: Regular, Size: 5, Content: Content{Pages, 0, ID{1}}}, {Path: strings.Repeat("x", 5000), Type: Directory},
 	}
 	for _, e := range bad {

@@ -72,7 +72,7 @@ func (s *scanner) walk() error {
 	if err != nil {
 		return failed("scan", ".", err)
 	}
-	if err := s.emit(&item{entry: Entry{Path: ".", Type: Directory, Mode: permissions(info)}}); err != nil {
+	if err := s.emit(&item{entry: Entry{Path: ".", Type: Directory, Mode: Mode(info)}}); err != nil {
 		return err
 	}
 	starts, err := cleanStarts(s.rules.Starts)
@@ -145,7 +145,7 @@ func (s *scanner) lead(top *openDir, start string, led map[string]bool) error {
 			continue
 		}
 		led[dir.path] = true
-		if err := s.emit(&item{entry: Entry{Path: dir.path, Type: Directory, Mode: permissions(info)}}); err != nil {
+		if err := s.emit(&item{entry: Entry{Path: dir.path, Type: Directory, Mode: Mode(info)}}); err != nil {
 			return err
 		}
 	}
@@ -198,7 +198,7 @@ func (s *scanner) visit(d *openDir, name string) error {
 		return err
 	}
 	defer sub.leave()
-	if err := s.emit(&item{entry: Entry{Path: p, Type: Directory, Mode: permissions(info)}}); err != nil {
+	if err := s.emit(&item{entry: Entry{Path: p, Type: Directory, Mode: Mode(info)}}); err != nil {
 		return err
 	}
 	if decision.Action == KeepEmpty {

@@ -76,6 +76,11 @@ type PatchOptions struct {
 	// (a WAL segment whose unused tail the manifest keeps as zeros): they
 	// are compared by reading, whatever Have says. nil is none.
 	Inexact map[string]bool
+	// Near is a directory that probably has much of the same content under the
+	// same names, such as the slot that a server runs on: what has the right
+	// hash there is copied, which is cheaper than reading it from the store. It
+	// is only read, may change meanwhile, and stays the caller's; nil is none.
+	Near vfs.Root
 	// Verify reads back what was written: the share of patched pages that
 	// is read again, 0 to 1; 1 also reads every page that stayed.
 	Verify float64
@@ -87,4 +92,5 @@ type PatchStats struct {
 	Removed      int   `json:"removed"`       // paths removed
 	WrittenBytes int64 `json:"written_bytes"` // bytes written to the directory
 	ReadBytes    int64 `json:"read_bytes"`    // bytes read from it
+	NearBytes    int64 `json:"near_bytes"`    // of the written bytes, those taken from PatchOptions.Near
 }

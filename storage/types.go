@@ -92,7 +92,7 @@ type Entry struct {
 	// bytes need not be UTF-8. "." is the tree's own top directory.
 	Path    string
 	Type    EntryType
-	Mode    uint32 // permission bits 0777 only
+	Mode    uint32 // bits as chmod(2) takes them, at most MaxMode; of a link 0777
 	Size    int64  // bytes of a regular file
 	Mtime   int64  // nanoseconds since 1970; 0 where the tree keeps none
 	Sparse  bool   // has holes: zero pages need not be written

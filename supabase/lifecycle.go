@@ -400,11 +400,7 @@ func (s *stack) explain(err error) error {
 // recordLaunch asks a running stack for its addresses and keys, and writes the
 // record of its start.
 func (s *stack) recordLaunch(ctx context.Context, slot engine.Slot) error {
-	p, err := s.program(ctx)
-	if err != nil {
-		return err
-	}
-	env, err := s.environment(slot)
+	p, env, err := s.caller(ctx, slot)
 	if err != nil {
 		return err
 	}
@@ -485,11 +481,7 @@ func (s *stack) stopDriven(ctx context.Context, lock vfs.Lock) error {
 
 // stop has the CLI stop a slot's stack, and proves that nothing of it is left.
 func (s *stack) stop(ctx context.Context, slot engine.Slot, lock vfs.Lock) error {
-	p, err := s.program(ctx)
-	if err != nil {
-		return err
-	}
-	env, err := s.environment(slot)
+	p, env, err := s.caller(ctx, slot)
 	if err != nil {
 		return err
 	}
@@ -574,4 +566,14 @@ func (s *stack) Remove(ctx context.Context) error {
 		_, _ = p.run(ctx, call{env: env, limit: stopTimeout, op: "destroy stack", place: s.home(slot)}, s.args("stack", "destroy", "--stack-id", s.id, "--yes")...)
 	}
 	return nil
+}
+
+// caller is the CLI and the environment in which it acts on a slot's stack.
+func (s *stack) caller(ctx context.Context, slot engine.Slot) (cli, []string, error) {
+	p, err := s.program(ctx)
+	if err != nil {
+		return cli{}, nil, err
+	}
+	env, err := s.environment(slot)
+	return p, env, err
 }

@@ -153,11 +153,11 @@ func verbHelp(v *commands.Verb) string {
 			fmt.Fprintf(&b, "  %s\n", e.Line)
 		}
 	}
-	codes := v.Exits
-	if codes == nil {
-		codes = commands.ExitCodes
+	if v.Exits == nil {
+		b.WriteString("\n\"forklift --help\" lists the exit codes.\n")
+	} else {
+		b.WriteString("\n" + exitStatus(v.Exits))
 	}
-	b.WriteString("\n" + exitStatus(codes))
 	return b.String()
 }
 

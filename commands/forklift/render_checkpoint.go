@@ -53,6 +53,7 @@ func renderRestore(p *printer, r *commands.RestoreResult) {
 	} else {
 		p.row("source", "%s written, %s removed, %s unchanged", plural(r.Changed, "file", "files"), formatCount(r.Removed), formatCount(r.Kept))
 	}
+	unselectedRow(p, r.Unselected)
 	server := "stopped"
 	switch {
 	case r.Part == engine.PartCode || r.Part == engine.PartPaths:
@@ -68,6 +69,13 @@ func renderRestore(p *printer, r *commands.RestoreResult) {
 	p.row("before", "%s; \"forklift undo\" goes back to it", plain(r.SafetyName))
 	rescued(p, r.Rescued, r.RescueName)
 	p.warnings = append(p.warnings, r.Warnings...)
+}
+
+// unselectedRow tells where a restore changes what is not selected now.
+func unselectedRow(p *printer, paths []string) {
+	if len(paths) > 0 {
+		p.row("also", "%s: in the checkpoint, though .forklift.json does not select it now", plain(strings.Join(paths, ", ")))
+	}
 }
 
 // rescued tells which files somebody changed meanwhile.

@@ -39,6 +39,7 @@ func renderRestorePlan(p *printer, r *engine.RestorePlan) {
 			p.row("", "and %s more", formatCount(all-len(r.Files)))
 		}
 	}
+	unselectedRow(p, r.Unselected)
 	if db := r.Database; db == nil {
 		p.row("database", "left as it is")
 	} else {
@@ -203,9 +204,10 @@ func gitPath(prefix, path string) string {
 func diffPatch(p *printer, f engine.FileDiff) {
 	a, b := gitPath("a/", f.Path), gitPath("b/", f.Path)
 	executable := f.OldMode != "" && f.NewMode != "" && gitMode(f.OldMode) != gitMode(f.NewMode) && f.Why == ""
-	if f.OldMode != f.NewMode && f.OldMode != "" && f.NewMode != "" && !executable {
+	// What git's modes do not say: all but whether a file is executable.
+	if f.OldMode != f.NewMode && f.OldMode != "" && f.NewMode != "" && (!executable || f.OldMode[0] != f.NewMode[0]) {
 		p.line("# %s: mode %s -> %s", plain(f.Path), f.OldMode, f.NewMode)
-		if f.Change == "mode" {
+		if f.Change == "mode" && !executable {
 			return
 		}
 	}

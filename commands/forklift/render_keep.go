@@ -105,7 +105,11 @@ func renderDu(p *printer, r *commands.DuResult) {
 	}
 	p.row("store", "%s in %s%s  %s", formatBytes(r.Stored.Bytes), plural(r.Stored.Packs, "pack", "packs"), plain(limit), p.paint(dim, plain(r.Store)))
 	for i, b := range r.Branches {
-		p.row(map[bool]string{true: "databases"}[i == 0], "%s %s", formatBytes(b.Bytes), plain(b.Worktree))
+		aside := ""
+		if b.SetAsideBytes > 0 {
+			aside = fmt.Sprintf(", %s of it set aside by --discard-current", formatBytes(b.SetAsideBytes))
+		}
+		p.row(map[bool]string{true: "databases"}[i == 0], "%s %s%s", formatBytes(b.Bytes), plain(b.Worktree), aside)
 	}
 	floor := ""
 	if r.FreeLimit != "" {
@@ -122,6 +126,9 @@ func renderCheck(p *printer, r *commands.CheckResult) {
 		p.line("Their data was not read; forklift check --read-data does that.")
 	default:
 		p.line("%s of %s were read.", formatBytes(r.ReadSize), plural(r.Read, "pack", "packs"))
+	}
+	if r.SetAside > 0 {
+		p.line("%s could not be saved and %s there as set aside.", plural(r.SetAside, "database", "databases"), map[bool]string{true: "is", false: "are"}[r.SetAside == 1])
 	}
 	if len(r.Unused) > 0 {
 		p.line("%s left by killed captures; forklift prune removes them.", plural(len(r.Unused), "file was", "files were"))
@@ -172,20 +179,37 @@ func repairList(p *printer, label string, names []string) {
 	}
 }
 
-func renderCheckpoint(p *printer, r *commands.CheckpointResult) { checkpointRow(p, r.Checkpoint) }
+func renderRename(p *printer, r *commands.RenameResult) {
+	p.line("The checkpoint %s is named %s now.", plain(r.Was), p.name(r.Name))
+	checkpointRow(p, r.Checkpoint)
+}
+
+func renderNote(p *printer, r *commands.NoteResult) {
+	if r.Note == "" {
+		p.line("The checkpoint %s has no note any more.", p.name(r.Name))
+	} else {
+		p.line("The checkpoint %s has this note now.", p.name(r.Name))
+	}
+	checkpointRow(p, r.Checkpoint)
+}
 
 func renderProtect(p *printer, r *commands.ProtectResult) {
 	for _, c := range r.Checkpoints {
+		if c.Protected {
+			p.line("The checkpoint %s is protected: nothing forgets it until forklift unprotect.", p.name(c.Name))
+		} else {
+			p.line("The checkpoint %s is not protected any more: it can be forgotten.", p.name(c.Name))
+		}
 		checkpointRow(p, c)
 	}
 }
 
-// checkpointRow tells what may change about a checkpoint.
+// checkpointRow is the line about a checkpoint that was changed.
 func checkpointRow(p *printer, c engine.Checkpoint) {
 	state := ""
 	if c.Protected {
 		state = ", protected"
 	}
-	p.line("%s:%s, %s%s", plain(c.Worktree), p.name(c.Name), p.ago(c.Created), state)
+	p.line("  %s:%s, %s%s", plain(c.Worktree), p.name(c.Name), p.ago(c.Created), state)
 	optional(p, "note", c.Note)
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"forklift/storage/fault"
 )
@@ -60,10 +59,7 @@ func deviceOf(path string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Dev), nil
-	}
-	return 0, errors.New("the system tells no device")
+	return uint64(stat(info).Dev), nil
 }
 
 func bare(path string) error {

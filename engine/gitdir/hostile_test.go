@@ -106,6 +106,9 @@ func TestForeignOwnerIsRefused(t *testing.T) {
 		}
 		_, err := New().Find(t.Context(), dir)
 		wantKind(t, err, fault.Untrusted)
+		if want := "belongs to user 12345, not to you (0)"; !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
 		t.Setenv("SUDO_UID", "12345")
 		mustFind(t, dir)
 		t.Setenv("SUDO_UID", "")

@@ -17,10 +17,7 @@ func checkOwner(path string) error {
 	if err != nil {
 		return fmt.Errorf("look at owner: %w", err)
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return &fault.Error{Op: "look at owner", Path: path, Kind: fault.Unsupported, Err: fmt.Errorf("the system tells no owner")}
-	}
+	st := stat(info)
 	if ownedBy(st.Uid, os.Geteuid(), os.Getenv("SUDO_UID")) {
 		return nil
 	}
@@ -30,6 +27,9 @@ func checkOwner(path string) error {
 		Hint: "Work in a repository of your own, or change its owner.",
 	}
 }
+
+// stat is what the system itself says of a file; on every Unix os.Lstat has it.
+func stat(info os.FileInfo) *syscall.Stat_t { return info.Sys().(*syscall.Stat_t) }
 
 // ownedBy says whether a file of owner is one's own for the effective user.
 func ownedBy(owner uint32, effective int, sudo string) bool {

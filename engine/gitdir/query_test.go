@@ -170,6 +170,28 @@ func TestCanceledQuery(t *testing.T) {
 	}
 }
 
+// TestGitThatSaysNothingUseful has programs for git that end too early.
+func TestGitThatSaysNothingUseful(t *testing.T) {
+	isolate(t)
+	dir := repository(t)
+	r := mustFind(t, dir)
+	says := func(script string) *Reader {
+		name := filepath.Join(t.TempDir(), "git")
+		if err := os.WriteFile(name, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return &Reader{git: name}
+	}
+	_, version := says("exit 0").Version(t.Context())
+	_, tracked := says(`printf 'src/a\0src/cut'`).Tracked(t.Context(), r)
+	removed := says("exit 1").RemoveWorktree(t.Context(), r, dir)
+	for want, err := range map[string]error{"it says nothing": version, "the last path is cut off": tracked, "it failed without a word": removed} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
 func TestCoreConfig(t *testing.T) {
 	cases := map[string]core{
 		"[core]\n\tbare = true\n":                                  {bare: true},

@@ -3,9 +3,6 @@ package gitdir
 import (
 	"fmt"
 	"os"
-	"syscall"
-
-	"forklift/storage/fault"
 )
 
 // Repo is where a worktree's parts are: absolute paths with links resolved.
@@ -36,9 +33,6 @@ func (rd *Reader) SameWorktree(r Repo) (dev, ino uint64, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("look at git directory: %w", err)
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, 0, &fault.Error{Op: "look at git directory", Path: r.GitDir, Kind: fault.Unsupported, Err: fmt.Errorf("the system tells no inode")}
-	}
+	st := stat(info)
 	return uint64(st.Dev), st.Ino, nil
 }

@@ -140,7 +140,7 @@ func (c *cluster) letPass(id identity, bin string) error {
 			switch {
 			case perm&0o001 != 0:
 			case slices.Contains(ours, dir):
-				if err := c.opt.FS.Chmod(dir, perm|0o011); err != nil {
+				if err := c.opt.FS.Chmod(dir, info.Mode()&^fs.ModeType|0o011); err != nil {
 					return &fault.Error{Op: "give to account", Path: dir, Err: err}
 				}
 			default:

@@ -45,7 +45,7 @@ const (
 	Added        = "added"
 	Modified     = "modified" // other content or type
 	Removed      = "removed"
-	ModeModified = "mode" // other permission bits, the same content
+	ModeModified = "mode" // another mode, the same content
 )
 
 // Changes lists what differs now between the worktree and a manifest, in the
@@ -238,7 +238,7 @@ func (c *comparer) compare(p string, info vfs.Info, then *storage.Entry) error {
 		}
 		if !same || err != nil {
 			c.add(p, Modified, info.IsDir())
-		} else if then.Type != storage.Symlink && uint32(info.Mode.Perm()) != then.Mode {
+		} else if then.Type != storage.Symlink && !sameMode(info, then.Mode) {
 			c.flushDir(p)
 			c.append(Change{QuotePath(slash(p, info.IsDir())), ModeModified})
 		}

@@ -70,8 +70,8 @@ func (c *checker) entry(e *storage.Entry) error {
 
 // content checks what an entry says beside its path.
 func (c *checker) content(e *storage.Entry) error {
-	if e.Mode&^0o777 != 0 {
-		return fmt.Errorf("mode %o has more than permission bits", e.Mode)
+	if e.Mode > storage.MaxMode {
+		return fmt.Errorf("mode %o has more than the bits of a mode", e.Mode)
 	}
 	if len(e.Xattrs) > maxXattrs {
 		return fmt.Errorf("%d extended attributes", len(e.Xattrs))

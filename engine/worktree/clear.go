@@ -9,6 +9,7 @@ import (
 
 	"forklift/storage"
 	"forklift/storage/fault"
+	"forklift/storage/vfs"
 )
 
 // open makes directories writable that their modes protect.
@@ -18,8 +19,8 @@ func (r *runner) open() error {
 		if err != nil {
 			return err
 		}
-		if ok && info.IsDir() && info.Mode.Perm()&writable != writable {
-			if err := r.root.Chmod(string(o.Path), info.Mode.Perm()|writable); err != nil {
+		if ok && info.IsDir() && info.Bits()&writable != writable {
+			if err := r.root.Chmod(string(o.Path), vfs.FileMode(info.Bits()|writable)); err != nil {
 				return err
 			}
 		}
@@ -101,8 +102,8 @@ func (r *runner) displace(n int) error {
 func (r *runner) unprotect(p, to string, failed error) error {
 	for _, dir := range []string{parentOf(p), p} {
 		info, err := r.root.Lstat(dir)
-		if err == nil && dir != "." && info.IsDir() && info.Mode.Perm()&writable != writable {
-			if err := r.root.Chmod(dir, info.Mode.Perm()|writable); err != nil {
+		if err == nil && dir != "." && info.IsDir() && info.Bits()&writable != writable {
+			if err := r.root.Chmod(dir, vfs.FileMode(info.Bits()|writable)); err != nil {
 				return failed
 			}
 		}

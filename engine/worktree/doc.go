@@ -18,7 +18,7 @@
 // to be there. The plan compares the two manifests:
 //
 //   - A path that only T has is created; one that differs is replaced; where
-//     only the permission bits differ, only they are set. Equal files are not
+//     only the mode differs, only that is set. Equal files are not
 //     touched and keep their time.
 //   - A path that only S has is removed if T speaks for it: T's rules select
 //     it, or T covers it. Where T left out what git ignores, its rules include
@@ -29,6 +29,25 @@
 //     directory that holds such a thing. That is refused, by name.
 //   - T's entries are checked as what they are, paths that somebody else may
 //     have chosen: no `..`, no `.git`, nothing outside T's own sources.
+//
+// # Modes
+//
+// All bits of a mode are saved and come back: setuid, setgid and sticky, too. A new
+// directory below a setgid one has the mode that the checkpoint says, not
+// the bit that it inherits. Owners and groups are not saved, and that limits two bits:
+//
+//   - Setuid and setgid of a regular file are saved, set and compared only where
+//     the file is the user's own, setgid where it has the user's group: see
+//     [storage.KeptMode]. In a directory that others can write to, anybody may
+//     put a setuid program of his; it must not become one of ours.
+//   - A directory whose group is none of the user's cannot be given setgid by
+//     anybody but root. It stays without, the restore says so ([Install.Warnings])
+//     and is complete; the same attempt again would end the same way.
+//
+// A file system that does not keep the special bits of a file is found when the file is
+// staged, before anything was touched. Checkpoints made before these bits
+// were saved have none of them, and restoring one takes them away, as it takes
+// away everything else that it does not have; undo brings them back.
 //
 // # How it is installed
 //
@@ -50,8 +69,8 @@
 //	place   top down: new directories and links are made; a new file gets its
 //	        second name by a hard link from new/N, after what is there was
 //	        renamed to old/N
-//	modes   bottom up: permission bits of directories, and of files that
-//	        only differ in them
+//	modes   bottom up: modes of directories, and of files that only differ
+//	        in them
 //	flush   every directory and mode that was changed
 //
 // A link, unlike a rename, fails when somebody made the name in the meantime;

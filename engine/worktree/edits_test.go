@@ -230,6 +230,40 @@ func TestEditedFileIsRescued(t *testing.T) {
 	noLeftovers(t, m, top)
 }
 
+// TestWriterThatNeverStops makes a path again each time that it was cleared.
+func TestWriterThatNeverStops(t *testing.T) {
+	w := newWorld(t)
+	target := w.checkpoint(tree{"src/a": file("old")}, sel("src"))
+	m := w.memory(tree{"src/a": file("new")})
+	saved := w.safety(m, top, sel("src"), nil, target)
+	in, err := Stage(context.Background(), w.options(m, top, saved, target))
+	check(t, err)
+	written := 0
+	in.fs = vfs.Hook(m, func(c vfs.Call) error {
+		if c.Op == vfs.OpLink {
+			written++
+			write(t, m, top+"/src/a", fmt.Sprint("again ", written))
+		}
+		return nil
+	})
+	writtenAgain := func() {
+		t.Helper()
+		_, err := in.Run(context.Background())
+		if fault.KindOf(err) != fault.Busy || !strings.Contains(err.Error(), "src/a is written again and again") || !strings.Contains(fault.HintOf(err), "recover") {
+			t.Errorf("error %v after %d writes", err, written)
+		}
+	}
+	writtenAgain()
+	writtenAgain()
+	last := fmt.Sprint("again ", written)
+	// The program was ended; but the places for what is displaced are used up.
+	in.fs = m
+	writtenAgain()
+	if got := read(t, m, top+"/src/a"); got != last {
+		t.Errorf("src/a holds %q, want what was written last, %q", got, last)
+	}
+}
+
 // TestWhatCannotBeSavedStays puts a FIFO's like and a repository into the way
 // after the stage: they are displaced, kept and reported, never deleted.
 func TestWhatCannotBeSavedStays(t *testing.T) {

@@ -17,11 +17,11 @@ type prober struct {
 }
 
 // matches reports whether what is at path, which info describes, is what the
-// entry says: type, content and attributes and, if asked, permission bits.
+// entry says: type, content and attributes and, if asked, mode.
 func (p *prober) matches(path string, info vfs.Info, e *storage.Entry, mode bool) (bool, error) {
 	switch kind(e) {
 	case storage.Directory:
-		return info.IsDir() && (!mode || uint32(info.Mode.Perm()) == e.Mode), nil
+		return info.IsDir() && (!mode || sameMode(info, e.Mode)), nil
 	case storage.Symlink:
 		if !info.IsSymlink() {
 			return false, nil
@@ -29,7 +29,7 @@ func (p *prober) matches(path string, info vfs.Info, e *storage.Entry, mode bool
 		target, err := p.root.Readlink(path)
 		return err == nil && target == e.Target, err
 	case storage.Regular:
-		if !info.IsRegular() || info.Size != e.Size || mode && uint32(info.Mode.Perm()) != e.Mode {
+		if !info.IsRegular() || info.Size != e.Size || mode && !sameMode(info, e.Mode) {
 			return false, nil
 		}
 	default:
@@ -41,6 +41,12 @@ func (p *prober) matches(path string, info vfs.Info, e *storage.Entry, mode bool
 	}
 	content, size, err := p.store.HashFile(p.ctx, p.root, path, e.Content.Unit)
 	return err == nil && size == e.Size && content == e.Content, err
+}
+
+// sameMode reports that what info describes has the bits that are wanted of a
+// mode, as far as it may have them.
+func sameMode(info vfs.Info, mode uint32) bool {
+	return storage.Mode(info) == storage.KeptMode(info, mode)
 }
 
 // sameXattrs compares attributes as read with those of an entry. Both are

@@ -6,9 +6,10 @@ import (
 	"slices"
 
 	"forklift/storage"
+	"forklift/storage/vfs"
 )
 
-// modes sets permission bits, from the bottom up so that a directory that
+// modes sets the bits of modes, from the bottom up so that a directory that
 // becomes read-only is finished before.
 func (r *runner) modes() error {
 	type final struct {
@@ -31,7 +32,7 @@ func (r *runner) modes() error {
 		if err != nil {
 			return err
 		}
-		if !ok || info.IsDir() != f.dir || !f.dir && !info.IsRegular() || uint32(info.Mode.Perm()) == f.Mode {
+		if !ok || info.IsDir() != f.dir || !f.dir && !info.IsRegular() || sameMode(info, f.Mode) {
 			continue // right, or something else now: then there is nothing to set
 		}
 		if f.dir && f.Mode&0o400 == 0 {
@@ -40,21 +41,57 @@ func (r *runner) modes() error {
 				return err
 			}
 		}
-		if err := r.chmod(f.Path, f.Mode, f.dir); err != nil {
+		if err := r.chmod(f.Path, info, f.Mode); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// chmod sets permission bits and remembers to flush them.
-func (r *runner) chmod(p string, mode uint32, dir bool) error {
-	if dir {
-		r.sync[p] = true
-	} else {
+// setgid is the bit of a directory whose group what is made in it gets.
+const setgid = 0o2000
+
+// chmod sets the mode of what info describes and remembers to flush it.
+//
+// A directory can have a group that is none of the user's: that of the setgid
+// directory above, or one that somebody gave it. Then the system lets nobody but root
+// set setgid. Linux leaves the bit out and says nothing, others refuse. No
+// second try would end otherwise, so the directory stays without, and is noted.
+func (r *runner) chmod(p string, info vfs.Info, mode uint32) error {
+	mode = storage.KeptMode(info, mode)
+	if !info.IsDir() {
 		r.files = append(r.files, p)
+		return r.root.Chmod(p, vfs.FileMode(mode))
 	}
-	return r.root.Chmod(p, fs.FileMode(mode))
+	r.sync[p] = true
+	err := r.root.Chmod(p, vfs.FileMode(mode))
+	if mode&setgid == 0 || err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	if err != nil {
+		if err = r.root.Chmod(p, vfs.FileMode(mode&^setgid)); err != nil {
+			return err
+		}
+	}
+	now, err := r.root.Lstat(p)
+	if err == nil && now.IsDir() && now.Bits() == mode&^setgid {
+		r.denied[p] = true
+	}
+	if absent(err) {
+		return nil // gone meanwhile
+	}
+	return err
+}
+
+// Warnings names, after Run, what could not be made as it was and is right all
+// the same.
+func (in *Install) Warnings() []string {
+	var list []string
+	for p := range in.denied {
+		list = append(list, QuotePath(p)+" has a group that is not yours, so the system did not give it the setgid bit")
+	}
+	slices.Sort(list)
+	return list[:min(len(list), maxNamed)]
 }
 
 // flush makes everything that was changed durable.

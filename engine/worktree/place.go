@@ -9,6 +9,7 @@ import (
 	"forklift/storage"
 	"forklift/storage/fault"
 	"forklift/storage/progress"
+	"forklift/storage/vfs"
 )
 
 // place puts what is wanted into place, from the top down.
@@ -71,7 +72,7 @@ func (r *runner) put(n int) error {
 	switch s.Want.Type {
 	case storage.Directory:
 		r.sync[s.Path] = true
-		return r.root.Mkdir(s.Path, fs.FileMode(s.Want.Mode)|writable)
+		return r.root.Mkdir(s.Path, vfs.FileMode(s.Want.Mode|writable))
 	case storage.Symlink:
 		return r.root.Symlink(s.Want.Target, s.Path)
 	}
@@ -103,8 +104,8 @@ func (r *runner) inPlace(s *step) (bool, error) {
 		return true, nil
 	}
 	ok, err = r.matches(s.Path, info, s.Want, false)
-	if ok && err == nil && info.IsRegular() && uint32(info.Mode.Perm()) != s.Want.Mode {
-		err = r.chmod(s.Path, s.Want.Mode, false)
+	if ok && err == nil && info.IsRegular() && !sameMode(info, s.Want.Mode) {
+		err = r.chmod(s.Path, info, s.Want.Mode)
 	}
 	if absent(err) || unreadable(err) {
 		return false, nil // changed while we looked, or not what we installed

@@ -31,7 +31,7 @@ func kind(e *storage.Entry) storage.EntryType {
 	return e.Type
 }
 
-// modeOnly reports a step that only sets permission bits.
+// modeOnly reports a step that only sets the mode.
 func (s *step) modeOnly() bool {
 	return kind(s.Want) == kind(s.Have) && (s.Want.Type == storage.Directory || sameContent(s.Want, s.Have))
 }
@@ -40,7 +40,7 @@ func (s *step) modeOnly() bool {
 func (s *step) staged() bool { return kind(s.Want) == storage.Regular && !s.modeOnly() }
 
 // dirMode is a directory that must be made writable for the install, and the
-// permission bits that it has afterwards, if it still is there.
+// mode that it has afterwards, if it still is there.
 type dirMode struct {
 	Path string
 	Mode uint32
@@ -52,7 +52,7 @@ type plan struct {
 	Opens []dirMode // directories that their mode protects, in order
 	Kept  int       // files that are right already
 	// Touched are the directories that exist and get or lose a name, with
-	// the permission bits they were saved with.
+	// the mode they were saved with.
 	touched map[string]uint32
 	// collisions are pairs of target paths that only differ in case.
 	collisions []string
@@ -311,7 +311,7 @@ func (p *planner) directories() {
 }
 
 // sameContent reports entries of one type with equal bytes and attributes;
-// times, holes and permission bits do not count.
+// times, holes and modes do not count.
 func sameContent(a, b *storage.Entry) bool {
 	if a.Type != b.Type || a.Size != b.Size || a.Target != b.Target || a.Content != b.Content || len(a.Xattrs) != len(b.Xattrs) {
 		return false

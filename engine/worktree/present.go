@@ -59,7 +59,7 @@ func (p *presenter) walk() error {
 	if starts == nil {
 		return p.visit(".", top)
 	}
-	if err := p.give(storage.Entry{Path: ".", Type: storage.Directory, Mode: uint32(top.Mode.Perm())}); err != nil {
+	if err := p.give(storage.Entry{Path: ".", Type: storage.Directory, Mode: storage.Mode(top)}); err != nil {
 		return err
 	}
 	led := map[string]bool{}
@@ -70,7 +70,7 @@ func (p *presenter) walk() error {
 			reached = lstatErr == nil && info.IsDir()
 			if reached && !led[dir] {
 				led[dir] = true
-				err = p.give(storage.Entry{Path: dir, Type: storage.Directory, Mode: uint32(info.Mode.Perm())})
+				err = p.give(storage.Entry{Path: dir, Type: storage.Directory, Mode: storage.Mode(info)})
 			}
 			return reached && err == nil
 		})
@@ -148,7 +148,7 @@ func (p *presenter) visit(name string, info vfs.Info) error {
 
 // entry describes one path as a scan would.
 func (p *presenter) entry(name string, info vfs.Info) (storage.Entry, error) {
-	e := storage.Entry{Path: name, Mode: uint32(info.Mode.Perm())}
+	e := storage.Entry{Path: name, Mode: storage.Mode(info)}
 	switch {
 	case info.IsDir():
 		e.Type = storage.Directory

@@ -269,7 +269,7 @@ func nameRescues(list []Rescue) {
 
 // rescueEntry stores one rescued file.
 func rescueEntry(ctx context.Context, root vfs.Root, w Writer, r Rescue) (storage.Entry, error) {
-	e := storage.Entry{Path: r.saved, Mode: uint32(r.info.Mode.Perm()), Mtime: r.info.Mtime}
+	e := storage.Entry{Path: r.saved, Mode: storage.Mode(r.info), Mtime: r.info.Mtime}
 	if r.info.IsSymlink() {
 		target, err := root.Readlink(r.staged)
 		e.Type, e.Target = storage.Symlink, target

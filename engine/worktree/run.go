@@ -53,6 +53,7 @@ func (in *Install) Run(ctx context.Context) ([]Rescue, error) {
 		Install: in, prober: prober{ctx, root, in.store}, now: in.clock.Now().UnixNano(),
 		ours: map[inode]bool{}, twins: in.twins(root), sync: map[string]bool{path.Join(in.staging, oldDir): true},
 	}
+	in.denied = map[string]bool{}
 	for _, phase := range []func() error{r.staged, r.open, r.clear, r.place, r.modes, r.flush} {
 		if err := phase(); err != nil {
 			return nil, fmt.Errorf("install sources: %w", err)

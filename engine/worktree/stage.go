@@ -65,8 +65,21 @@ type Install struct {
 
 	installedAt int64    // the modification time that Run gave to what it installed
 	rescued     []Rescue // that the last Run found
+	// denied are directories from which the system withheld setgid; see chmod.
+	denied map[string]bool
 	// judged is what that Run saw of everything that was displaced.
 	judged map[string]vfs.Info
+}
+
+// Changed are the paths that the install writes, removes or gives another mode.
+func (in *Install) Changed() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range in.steps {
+			if !yield(in.steps[i].Path) {
+				return
+			}
+		}
+	}
 }
 
 const (
@@ -266,7 +279,23 @@ func (in *Install) dress(root vfs.Root, n int) error {
 				Hint: "The worktree's file system cannot hold the file's extended attributes."}
 		}
 	}
-	return root.Chmod(name, fs.FileMode(want.Mode))
+	if want.Mode&^0o777 == 0 {
+		return root.Chmod(name, vfs.FileMode(want.Mode))
+	}
+	info, err := root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	mode := storage.KeptMode(info, want.Mode)
+	if err := root.Chmod(name, vfs.FileMode(mode)); err != nil {
+		return err
+	}
+	if info, err = root.Lstat(name); err == nil && info.Bits() != mode {
+		err = &fault.Error{Op: "stage file", Path: QuotePath(want.Path), Kind: fault.Unsupported,
+			Err:  fmt.Errorf("mode %04o became %04o", mode, info.Bits()),
+			Hint: "The worktree's file system cannot hold the file's mode; nothing was changed."}
+	}
+	return err
 }
 
 // flushStaged makes the staged files and the names that lead to them durable.

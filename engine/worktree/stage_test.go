@@ -11,6 +11,7 @@ import (
 
 	"forklift/storage"
 	"forklift/storage/fault"
+	"forklift/storage/record"
 	"forklift/storage/vfs"
 )
 
@@ -63,7 +64,7 @@ func TestTooLittleSpace(t *testing.T) {
 	saved := w.safety(m, top, sel("src"), nil, target)
 	m.SetSpace(vfs.Space{FreeBytes: spaceMarginBytes + 50_000, TotalBytes: 1 << 40})
 	_, err := Stage(context.Background(), w.options(m, top, saved, target))
-	if fault.KindOf(err) != fault.NoSpace || fault.HintOf(err) == "" {
+	if fault.KindOf(err) != fault.NoSpace || fault.HintOf(err) == "" || !strings.Contains(err.Error(), "are free, the files to restore need") {
 		t.Errorf("error %v", err)
 	}
 	noLeftovers(t, m, top)
@@ -240,6 +241,24 @@ func TestManySteps(t *testing.T) {
 	check(t, err)
 	wantTree(t, m, top, want)
 	t.Logf("%d files installed with %d changing calls", len(want), m.Calls()-calls)
+}
+
+// TestListThatIsNotWhole has a head that speaks of other steps than there are.
+func TestListThatIsNotWhole(t *testing.T) {
+	m := vfs.NewMem()
+	check(t, m.Mkdir("/s", 0o755))
+	root, err := m.OpenRoot("/")
+	check(t, err)
+	defer root.Close()
+	check(t, writeList(root, "s", head{}, []step{{Path: "src/a"}, {Path: "src/b"}}))
+	if _, steps, err := readList(root, "s"); err != nil || len(steps) != 2 {
+		t.Fatalf("read back %v, %v", steps, err)
+	}
+	check(t, record.Write(root, "s/"+headName, headKind, listFormat, head{Parts: 1, Steps: 3}))
+	_, _, err = readList(root, "s")
+	if fault.KindOf(err) != fault.Corrupt || !strings.Contains(err.Error(), "2 steps, not 3") {
+		t.Errorf("error %v", err)
+	}
 }
 
 // TestModeOnlyKeepsTheFile sets permission bits without touching the file.

@@ -23,7 +23,7 @@ import (
 // thing is what a test tree has at a path.
 type thing struct {
 	typ    fs.FileMode // 0, fs.ModeDir or fs.ModeSymlink
-	mode   fs.FileMode // permission bits; 0 of a link
+	mode   fs.FileMode // without the type; 0 of a link
 	data   string      // content, or what a link says
 	xattrs string      // "name=value" of one attribute, "" for none
 }
@@ -148,7 +148,7 @@ func harvest(t testing.TB, fsys vfs.FS, dir string) tree {
 			name := path.Join(dir, p)
 			info, err := fsys.Lstat(name)
 			check(t, err)
-			x := thing{typ: info.Mode.Type(), mode: info.Mode.Perm()}
+			x := thing{typ: info.Mode.Type(), mode: vfs.FileMode(info.Bits())}
 			switch {
 			case info.IsSymlink():
 				x.mode = 0
@@ -307,7 +307,7 @@ var names = []string{"a", "b", "a.b", "d e", "n\nl", "x\xff"}
 
 // randomTree makes a tree below dir.
 func randomTree(rng *rand.Rand, dir string, depth int) tree {
-	out := tree{dir: dirOf([]fs.FileMode{0o755, 0o700, 0o555, 0o750}[rng.IntN(4)])}
+	out := tree{dir: dirOf([]fs.FileMode{0o755, 0o700, 0o555, 0o750, fs.ModeSetgid | 0o775, fs.ModeSetgid | 0o555, fs.ModeSticky | 0o777}[rng.IntN(7)])}
 	for range rng.IntN(5) {
 		p := path.Join(dir, names[rng.IntN(len(names))])
 		if _, ok := out[p]; ok {
@@ -324,7 +324,7 @@ func randomTree(rng *rand.Rand, dir string, depth int) tree {
 			fallthrough
 		default:
 			x := file([]string{"", "one", "two", "three", strings.Repeat("big", 5000)}[rng.IntN(5)])
-			x.mode = []fs.FileMode{0o644, 0o644, 0o755, 0o400, 0o600}[rng.IntN(5)]
+			x.mode = []fs.FileMode{0o644, 0o644, 0o755, 0o400, 0o600, fs.ModeSetuid | 0o755, fs.ModeSetgid | 0o550}[rng.IntN(7)]
 			if rng.IntN(6) == 0 {
 				x.xattrs = "user.k=" + string(rune('a'+rng.IntN(2)))
 			}

@@ -24,6 +24,7 @@ const (
 type counter struct {
 	kill      int    // the hit to die at; 0 = none
 	killText  string // in the operation and path of the hit to die at; "" = none
+	behind    int    // that many hits later instead
 	interrupt int    // the hit to be interrupted at; 0 = none
 	countFile string // where report writes; "" = nowhere
 	trace     io.Writer
@@ -40,7 +41,9 @@ func newCounter(getenv func(string) string) *counter {
 	c := &counter{countFile: getenv(countVariable), trace: io.Discard, signal: signal}
 	var err error
 	if c.kill, err = strconv.Atoi(getenv(killVariable)); err != nil {
-		c.killText = getenv(killVariable)
+		var behind string
+		c.killText, behind, _ = strings.Cut(getenv(killVariable), ">")
+		c.behind, _ = strconv.Atoi(behind)
 	}
 	c.interrupt, _ = strconv.Atoi(getenv(interruptVariable))
 	tracing := getenv(traceVariable) != ""
@@ -77,7 +80,10 @@ func (c *counter) hit(op, path string) {
 	if c.count == c.interrupt {
 		c.signal(syscall.SIGINT)
 	}
-	if c.count == c.kill || c.killText != "" && strings.Contains(op+" "+path, c.killText) {
+	if c.killText != "" && strings.Contains(op+" "+path, c.killText) {
+		c.kill, c.killText = c.count+c.behind, ""
+	}
+	if c.count == c.kill {
 		c.signal(syscall.SIGKILL)
 	}
 }

@@ -42,15 +42,17 @@ func TestSignalsAtTheHit(t *testing.T) {
 }
 
 func TestSignalsAtTheText(t *testing.T) {
-	c := newCounter(env(map[string]string{killVariable: "rename /x/current"}))
-	var got []int
-	c.signal = func(syscall.Signal) { got = append(got, c.count) }
-	for _, path := range []string{"/y/current.json", "/x/a", "/x/current.json", "/x/b"} {
-		c.hit("rename", path)
-		c.hit("write", path)
-	}
-	if len(got) != 1 || got[0] != 5 {
-		t.Errorf("signals at the hits %v", got)
+	for order, want := range map[string]int{"rename /x/current": 5, "rename /x/current>1": 6, "rename /x/current>3": 8, "rename /x/current>9": 0} {
+		c := newCounter(env(map[string]string{killVariable: order}))
+		var got []int
+		c.signal = func(syscall.Signal) { got = append(got, c.count) }
+		for _, path := range []string{"/y/current.json", "/x/a", "/x/current.json", "/x/b", "/x/current.json"} {
+			c.hit("rename", path)
+			c.hit("write", path)
+		}
+		if want == 0 && len(got) > 0 || want != 0 && (len(got) != 1 || got[0] != want) {
+			t.Errorf("%s: signals at the hits %v", order, got)
+		}
 	}
 }
 

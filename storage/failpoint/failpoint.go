@@ -7,9 +7,13 @@
 //
 //	FORKLIFT_FAILPOINT_KILL=17       SIGKILL this process at its 17th hit
 //	FORKLIFT_FAILPOINT_KILL=TEXT     at the first whose operation and path hold TEXT
+//	FORKLIFT_FAILPOINT_KILL=TEXT>2   at the second hit behind that one
 //	FORKLIFT_FAILPOINT_INTERRUPT=17  SIGINT it there, as Ctrl-C does
 //	FORKLIFT_FAILPOINT_COUNT=FILE    write the number of hits to FILE at [Report]
 //	FORKLIFT_FAILPOINT_TRACE=1       say each hit on the standard error
+//
+// What goes on side by side hits in an order that differs from run to run:
+// a place that a test must meet exactly is named by TEXT, not by its number.
 //
 // A loop that fills something nobody can see yet (the pages of a slot that is
 // marked dirty) brackets itself with [Bulk]: inside, only hits number 1, 2, 4,

@@ -394,6 +394,14 @@ func TestAttributes(t *testing.T) {
 		}
 		p.ok(p.Chmod(p.at("d"), 0o500))
 		p.equal(p.stat("d").Mode, fs.ModeDir|0o500)
+		for bits := range uint32(0o10) {
+			mode := vfs.FileMode(bits<<9 | 0o750)
+			p.ok(p.Chmod(p.at("d"), mode))
+			p.equal(p.stat("d").Mode, fs.ModeDir|mode)
+			p.ok(p.Chmod(p.at("f"), mode))
+			p.equal(p.stat("f").Bits(), bits<<9|0o750)
+			p.equal(vfs.Bits(mode), bits<<9|0o750)
+		}
 		p.fails(p.Chmod(p.at("l"), 0o600), syscall.ELOOP)
 		p.fails(p.Chmod(p.at("no"), 0o600), fs.ErrNotExist)
 
@@ -424,6 +432,35 @@ func TestAttributes(t *testing.T) {
 			t.Errorf("space %+v", space)
 		}
 		p.fails(errOf2(p.Space(p.at("no"))), fs.ErrNotExist)
+	})
+}
+
+// What is made in a setgid directory has its group, and exactly the mode that
+// was asked for; writing and chown take setuid and setgid from a file.
+func TestSetgidDirectories(t *testing.T) {
+	everywhere(t, func(p *place) {
+		p.ok(p.Mkdir(p.at("d"), 0o777|fs.ModeSetgid))
+		group := p.stat("d").GID
+		if os.Geteuid() == 0 {
+			group = 1234
+			p.ok(p.Chown(p.at("d"), -1, int(group)))
+			p.equal(p.stat("d").Bits(), uint32(0o2777))
+		}
+		for name, mode := range map[string]uint32{"a": 0o755, "b": 0o2755, "c": 0o7750, "e": 0o1777} {
+			p.ok(p.Mkdir(p.at("d/"+name), vfs.FileMode(mode)))
+			p.equal(p.stat("d/"+name).Bits(), mode)
+			p.equal(p.stat("d/"+name).GID, group)
+		}
+		p.write("d/f", "x")
+		p.equal(p.stat("d/f").GID, group)
+		p.ok(p.Chmod(p.at("d/f"), vfs.FileMode(0o6755)))
+		p.ok(p.Chown(p.at("d/f"), os.Geteuid(), -1))
+		p.equal(p.stat("d/f").Bits(), uint32(0o755))
+		p.ok(p.Chmod(p.at("d/f"), vfs.FileMode(0o6755)))
+		p.write("d/f", "y")
+		if strings.Contains(p.t.Name(), "/Mem") || os.Geteuid() != 0 {
+			p.equal(p.stat("d/f").Bits(), uint32(0o755))
+		}
 	})
 }
 

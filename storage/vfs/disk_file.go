@@ -23,7 +23,7 @@ func (d *disk) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	}
 	f := &diskFile{name: name}
 	err := d.in(OpOpen, name, func(p place) error {
-		fd, err := openat(p.fd, p.base, flag, unixMode(perm))
+		fd, err := openat(p.fd, p.base, flag, Bits(perm))
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 func (d *disk) Mkdir(name string, perm fs.FileMode) error {
 	hit(OpMkdir, name)
 	return d.in(OpMkdir, name, func(p place) error {
-		want := unixMode(perm)
+		want := Bits(perm)
 		if err := retry(func() error { return unix.Mkdirat(p.fd, p.base, want) }); err != nil {
 			return err
 		}
@@ -116,11 +116,11 @@ func (d *disk) ReadDir(name string) (list []Entry, err error) {
 	return list, nil
 }
 
-// Chmod sets permission bits. A symbolic link is ELOOP.
+// Chmod sets the bits of the mode. A symbolic link is ELOOP.
 func (d *disk) Chmod(name string, mode fs.FileMode) error {
 	hit(OpChmod, name)
 	return d.on(OpChmod, name, func(dir int, base string) error {
-		return chmodat(dir, base, unixMode(mode))
+		return chmodat(dir, base, Bits(mode))
 	})
 }
 
@@ -208,7 +208,7 @@ func infoOf(name string, st *unix.Stat_t) Info {
 
 // fileMode translates st_mode.
 func fileMode(m uint32) fs.FileMode {
-	mode := fs.FileMode(m & 0o777)
+	mode := FileMode(m)
 	switch m & unix.S_IFMT {
 	case unix.S_IFDIR:
 		mode |= fs.ModeDir
@@ -223,29 +223,5 @@ func fileMode(m uint32) fs.FileMode {
 	case unix.S_IFCHR:
 		mode |= fs.ModeDevice | fs.ModeCharDevice
 	}
-	if m&unix.S_ISUID != 0 {
-		mode |= fs.ModeSetuid
-	}
-	if m&unix.S_ISGID != 0 {
-		mode |= fs.ModeSetgid
-	}
-	if m&unix.S_ISVTX != 0 {
-		mode |= fs.ModeSticky
-	}
 	return mode
-}
-
-// unixMode gives the permission bits of a mode as chmod(2) takes them.
-func unixMode(m fs.FileMode) uint32 {
-	bits := uint32(m.Perm())
-	if m&fs.ModeSetuid != 0 {
-		bits |= unix.S_ISUID
-	}
-	if m&fs.ModeSetgid != 0 {
-		bits |= unix.S_ISGID
-	}
-	if m&fs.ModeSticky != 0 {
-		bits |= unix.S_ISVTX
-	}
-	return bits
 }

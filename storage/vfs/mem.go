@@ -3,6 +3,7 @@ package vfs
 import (
 	"io/fs"
 	"maps"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +21,8 @@ const memTick = 1_000_000
 
 // Mem is a file system in memory, for tests. It behaves as [OS] does for
 // root: names are absolute, permission bits are kept but forbid nothing.
+// Only that a file loses setuid and setgid when it is written to, as it does
+// for everybody else: code that sets modes too early fails here.
 //
 // It remembers what is durable. The content and the metadata of a file are
 // durable by Sync or SyncFS, the entries of a directory by SyncDir or
@@ -121,12 +124,34 @@ func NewMem() *Mem {
 func (m *Mem) newNode(typ, perm fs.FileMode) *memNode {
 	m.lastIno++
 	m.now += memTick
-	n := &memNode{ino: m.lastIno, typ: typ, ctime: m.now, meta: memMeta{perm: perm, mtime: m.now}}
+	n := &memNode{ino: m.lastIno, typ: typ, ctime: m.now,
+		meta: memMeta{perm: perm, uid: os.Geteuid(), gid: os.Getegid(), mtime: m.now}}
 	n.disk = n.meta
 	if typ.IsDir() {
 		n.kids, n.diskKids = map[string]*memNode{}, map[string]*memNode{}
 	}
 	return n
+}
+
+// newIn is newNode in a directory: with its group if it is setgid.
+func (m *Mem) newIn(dir *memNode, typ, perm fs.FileMode) *memNode {
+	n := m.newNode(typ, perm)
+	if dir.meta.perm&fs.ModeSetgid != 0 {
+		n.meta.gid = dir.meta.gid
+		n.disk = n.meta
+	}
+	return n
+}
+
+// dropRights takes setuid and setgid from a file whose content or owner changes.
+func (n *memNode) dropRights() {
+	if n.typ != 0 {
+		return
+	}
+	n.meta.perm &^= fs.ModeSetuid
+	if n.meta.perm&0o010 != 0 {
+		n.meta.perm &^= fs.ModeSetgid
+	}
 }
 
 // Advance moves the clock on by so many nanoseconds.

@@ -47,7 +47,7 @@ func (m *Mem) open(s memSpot, flag int, perm fs.FileMode) (*memNode, error) {
 		if err := s.put(); err != nil {
 			return nil, err
 		}
-		n = m.newNode(0, perm&permBits)
+		n = m.newIn(s.dir, 0, perm&permBits)
 		m.enact(memChange{s.dir, s.base, n})
 		return n, nil
 	case flag&os.O_CREATE != 0 && flag&os.O_EXCL != 0:
@@ -176,6 +176,7 @@ func (f *memFile) writeAt(p []byte, off int64) error {
 		f.v.m.resize(n, end)
 	}
 	n.own()
+	n.dropRights()
 	copy(n.data[off:], p)
 	for b := off / memBlock; b*memBlock < off+int64(len(p)); b++ {
 		n.written[b] = true
@@ -195,6 +196,7 @@ func (n *memNode) own() {
 // resize sets the size of the content.
 func (m *Mem) resize(n *memNode, size int64) {
 	n.own()
+	n.dropRights()
 	if size <= int64(len(n.data)) {
 		clear(n.data[size:]) // what a later growth shows
 		n.data = n.data[:size]

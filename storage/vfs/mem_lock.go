@@ -43,7 +43,7 @@ func (v *memView) Lock(name string, exclusive bool) (Lock, error) {
 				if err := s.put(); err != nil {
 					return err
 				}
-				s.node = v.m.newNode(0, 0o600)
+				s.node = v.m.newIn(s.dir, 0, 0o600)
 				v.m.enact(memChange{s.dir, s.base, s.node})
 			}
 			return call(s)

@@ -27,7 +27,7 @@ func (v *memView) Mkdir(name string, perm fs.FileMode) error {
 		if err := s.put(); err != nil {
 			return err
 		}
-		v.m.enact(memChange{s.dir, s.base, v.m.newNode(fs.ModeDir, perm&permBits)})
+		v.m.enact(memChange{s.dir, s.base, v.m.newIn(s.dir, fs.ModeDir, perm&permBits)})
 		return nil
 	})
 }
@@ -41,7 +41,7 @@ func (v *memView) Symlink(target, name string) error {
 		if target == "" {
 			return syscall.ENOENT
 		}
-		n := v.m.newNode(fs.ModeSymlink, 0o777)
+		n := v.m.newIn(s.dir, fs.ModeSymlink, 0o777)
 		n.target = target
 		v.m.enact(memChange{s.dir, s.base, n})
 		return nil
@@ -175,7 +175,7 @@ func (v *memView) ReadDir(name string) (list []Entry, err error) {
 	return list, err
 }
 
-// Chmod sets permission bits.
+// Chmod sets the bits of the mode.
 func (v *memView) Chmod(name string, mode fs.FileMode) error {
 	return v.onNode(OpChmod, name, func(n *memNode) error {
 		if n.typ == fs.ModeSymlink {
@@ -187,7 +187,7 @@ func (v *memView) Chmod(name string, mode fs.FileMode) error {
 	})
 }
 
-// Chown sets the owner; -1 leaves one as it is.
+// Chown sets the owner; -1 leaves one as it is. A file loses setuid and setgid.
 func (v *memView) Chown(name string, uid, gid int) error {
 	return v.onNode(OpChown, name, func(n *memNode) error {
 		if uid != -1 {
@@ -196,6 +196,7 @@ func (v *memView) Chown(name string, uid, gid int) error {
 		if gid != -1 {
 			n.meta.gid = gid
 		}
+		n.dropRights()
 		v.m.touchMeta(n)
 		return nil
 	})

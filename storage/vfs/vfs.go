@@ -44,6 +44,34 @@ type File interface {
 	Sync() error
 }
 
+// Bits gives the bits of a mode as chmod(2) takes them, without the type: at
+// most 0o7777, with setuid, setgid and sticky where Unix has them. An
+// fs.FileMode has these three elsewhere.
+func Bits(m fs.FileMode) uint32 {
+	bits := uint32(m.Perm())
+	for i, bit := range specialBits {
+		if m&bit != 0 {
+			bits |= 0o1000 << i
+		}
+	}
+	return bits
+}
+
+// FileMode gives the mode that has the given bits as chmod(2) takes them. It
+// is what Chmod and Mkdir want; others than 0o7777 are ignored.
+func FileMode(bits uint32) fs.FileMode {
+	m := fs.FileMode(bits) & fs.ModePerm
+	for i, bit := range specialBits {
+		if bits&(0o1000<<i) != 0 {
+			m |= bit
+		}
+	}
+	return m
+}
+
+// specialBits are the modes that 0o1000, 0o2000 and 0o4000 stand for.
+var specialBits = [...]fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid}
+
 // Info is what lstat tells. Times are in nanoseconds since 1970.
 type Info struct {
 	Name   string      // base name
@@ -58,6 +86,9 @@ type Info struct {
 	Blocks int64 // 512-byte blocks allocated; fewer than Size asks for means holes
 	Nlink  uint64
 }
+
+// Bits are the mode's bits as chmod(2) takes them: see [Bits].
+func (i Info) Bits() uint32 { return Bits(i.Mode) }
 
 // IsDir reports a directory.
 func (i Info) IsDir() bool { return i.Mode.IsDir() }
@@ -101,7 +132,8 @@ type FS interface {
 	Lstat(name string) (Info, error)
 	// ReadDir lists a directory, sorted by name (bytewise).
 	ReadDir(name string) ([]Entry, error)
-	// Chmod sets the permission bits.
+	// Chmod sets the bits of the mode that Bits tells of. For setgid without
+	// the right to it, Linux leaves the bit out; others give an error.
 	Chmod(name string, mode fs.FileMode) error
 	// Chown sets the owner, without following a link.
 	Chown(name string, uid, gid int) error

@@ -21,6 +21,11 @@
 // at every step. A sweep whose steps those have too takes one in eight, and every
 // step of a kind that only it has. FORKLIFT_TORTURE=all takes all of all.
 //
+// The undo of a restore with --discard-current swaps a cluster back that no server
+// starts in: its files are compared byte for byte. The preparation of a
+// restore, which the daemon does, has no journal, and nobody recovers from it: a
+// restore into the slot that it left, and its undo, must be exact.
+//
 // The power is cut for real, too: a world lives on an ext4 of its own on a loop
 // device; the verb is killed at a step, the file system is shut down without
 // flushing its journal, mounted again as after a boot (another boot id), and

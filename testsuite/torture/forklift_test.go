@@ -25,6 +25,9 @@ var shared struct {
 	bin string // directory of forklift, built with failpoints
 	pg  string // directory of PostgreSQL's programs
 	exe string // this test binary: the probe
+	// preparer is the program that prepares a restore as the daemon does, built
+	// with failpoints.
+	preparer string
 }
 
 func TestMain(m *testing.M) {
@@ -40,6 +43,9 @@ func TestMain(m *testing.M) {
 		// Rounds wait for processes half of the time: one more than there are cores.
 		flag.Parse()
 		if err := flag.Set("test.parallel", strconv.Itoa(max(2, runtime.NumCPU()+1))); err != nil {
+			return err
+		}
+		if shared.preparer, err = harness.BuildProgram(bin, "testsuite/internal/preparer", "failpoint"); err != nil {
 			return err
 		}
 		shared.exe, err = os.Executable()
@@ -60,7 +66,8 @@ func exitWith(text string, err error) {
 // world is a home with a store, and a repository in it.
 type world struct {
 	*harness.World
-	looks int // how often it was seen interrupted
+	looks  int  // how often it was seen interrupted
+	ruined bool // there is a cluster that no server starts in
 }
 
 // files are those of the repository.
@@ -145,10 +152,20 @@ func (w *world) describe(t *testing.T) state {
 	for _, c := range list.Checkpoints {
 		s.names += c.Name + "\n"
 	}
+	if w.ruined {
+		s.data = w.describeRuined(t)
+		return s
+	}
+	s.data = w.describeServed(t)
+	return s
+}
+
+// describeServed has a server describe its database.
+func (w *world) describeServed(t *testing.T) string {
+	t.Helper()
 	r := w.forklift(t, []string{probeEnv + "=describe"}, "run", "--", shared.exe)
 	if r.Code != 0 {
 		t.Fatalf("describe the database: %v", r)
 	}
-	s.data = r.Stdout
-	return s
+	return r.Stdout
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -167,8 +166,12 @@ func TestPowerCut(t *testing.T) {
 			after := d.describe(t)
 			d.rest(t)
 			c := newTally("power cut during " + strings.Join(s.argv, " "))
-			for _, n := range cutAt(steps, s.argv[0] == "capture") {
-				c.add(n, t.Run(strconv.Itoa(n), func(t *testing.T) { d.round(t, s, n, before, after) }))
+			text := restoreSwitch
+			if s.argv[0] == "capture" {
+				text = captureSwitch
+			}
+			for at, n := range cutAt(t, steps, text) {
+				c.add(n, t.Run(strconv.Itoa(n), func(t *testing.T) { d.round(t, s, at, before, after) }))
 			}
 			c.report(t)
 		})
@@ -192,7 +195,7 @@ func (d *disk) takenBack(t *testing.T) {
 	after := d.describe(t)
 	d.rest(t)
 	d.begins(t)
-	forward := d.killed(t, s, situation{"behind", behind}, steps)
+	forward := d.killed(t, s, behind, steps)
 	d.keep(t)
 	c := newTally("recover --back")
 	c.sweep(t, func(n int) bool { return everything || n%backStride == 0 }, func(t *testing.T, n int) bool {
@@ -202,27 +205,25 @@ func (d *disk) takenBack(t *testing.T) {
 	c.report(t)
 }
 
-// cutAt picks the steps of a verb: some all over it, and the two behind the
-// call that is its switch, when that is made but not flushed, and when it is.
-func cutAt(steps []string, capture bool) []int {
-	var wanted []int
+// cutAt picks the places of a verb, with their steps: some all over it, and the
+// two behind the call that is its switch, when that is made but not flushed, and
+// when it is.
+func cutAt(t *testing.T, steps []string, text string) map[place]int {
+	wanted := map[place]int{}
 	for i := range cuts() {
-		wanted = append(wanted, 1+(i+1)*len(steps)/(cuts()+1))
+		n := 1 + (i+1)*len(steps)/(cuts()+1)
+		wanted[place{n: n}] = n
 	}
-	for i, step := range steps {
-		if !capture && isSwitch(step) || capture && strings.HasPrefix(step, "link ") && strings.Contains(step, "/names/") {
-			wanted = append(wanted, i+2, i+3)
-		}
-	}
-	slices.Sort(wanted)
-	return slices.Compact(slices.DeleteFunc(wanted, func(n int) bool { return n > len(steps) }))
+	n := theSwitch(t, steps, text)
+	wanted[place{1, text}], wanted[place{2, text}] = n+1, n+2
+	return wanted
 }
 
 // round is one cut.
-func (d *disk) round(t *testing.T, s sweep, n int, before, after state) {
+func (d *disk) round(t *testing.T, s sweep, at place, before, after state) {
 	d.begins(t)
 	d.begin(t, s)
-	killed, step := d.kill(t, n, s.argv...)
+	killed, step := d.kill(t, at, s.argv...)
 	d.cut(t)
 	t.Logf("killed: %v, %s", killed, step)
 	forward, there := d.interrupted(t)

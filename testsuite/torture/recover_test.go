@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,23 +15,27 @@ const spread = 10
 
 // situation is where a restore is killed before recover is swept.
 type situation struct {
-	name string
-	step func(steps []string, atSwitch int) int
+	name  string
+	place func(steps int) place
+	of    string // the sweep whose verb is killed; "": restore
 }
 
 // behind is the first step behind the switch.
-func behind(_ []string, atSwitch int) int { return atSwitch + 1 }
+var behind = situation{name: "behind", place: func(int) place { return place{1, restoreSwitch} }}
+
+// atSwitch is the switch itself.
+var atSwitch = situation{name: "before", place: func(int) place { return place{0, restoreSwitch} }}
 
 // situations are the two sides of the switch, and with everything others.
 func situations() []situation {
-	found := []situation{
-		{"before", func(_ []string, atSwitch int) int { return atSwitch }},
-		{"behind", behind},
+	found := []situation{atSwitch, behind}
+	if everything {
+		found = append(found, situation{atSwitch.name, atSwitch.place, "undoDiscarded"}, situation{behind.name, behind.place, "undoDiscarded"})
 	}
 	for i := range spread {
 		if everything {
-			found = append(found, situation{fmt.Sprintf("part%d", i+1), func(steps []string, _ int) int {
-				return 1 + (i+1)*len(steps)/(spread+1)
+			found = append(found, situation{name: fmt.Sprintf("part%d", i+1), place: func(steps int) place {
+				return place{n: 1 + (i+1)*steps/(spread+1)}
 			}})
 		}
 	}
@@ -41,13 +46,13 @@ func situations() []situation {
 // then recover at each of its own steps.
 func TestRecoverKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
-	s := sweeps["restore"]
 	c := newTally("recover")
 	t.Cleanup(func() { c.report(t) })
 	for _, at := range situations() {
-		t.Run(at.name, func(t *testing.T) {
+		t.Run(at.name+at.of, func(t *testing.T) {
 			t.Parallel()
-			p := prepare(t)
+			s := sweeps[cmp.Or(at.of, "restore")]
+			p := s.world(t)
 			before, after := p.outcome(t, s)
 			steps := p.trace(t, s)
 			p.reset(t)
@@ -64,11 +69,8 @@ func TestRecoverKilledAtEveryStep(t *testing.T) {
 // killed kills a restore at a situation and tells which way recover will go.
 func (w *world) killed(t *testing.T, s sweep, at situation, steps []string) (forward bool) {
 	t.Helper()
-	atSwitch := 1 + slices.IndexFunc(steps, isSwitch)
-	if atSwitch == 0 {
-		t.Fatalf("no step of %v is the switch: %q", s.argv, steps)
-	}
-	_, step := w.kill(t, at.step(steps, atSwitch), s.argv...)
+	theSwitch(t, steps, restoreSwitch)
+	_, step := w.kill(t, at.place(len(steps)), s.argv...)
 	forward, there := w.interrupted(t)
 	t.Logf("%s (journal: %v, forward: %v)", step, there, forward)
 	if at.name == "before" && forward || at.name == "behind" && !forward {
@@ -78,16 +80,30 @@ func (w *world) killed(t *testing.T, s sweep, at situation, steps []string) (for
 	return forward
 }
 
-// isSwitch tells the one switch of a restore.
-func isSwitch(step string) bool {
-	return strings.HasPrefix(step, "rename ") && strings.HasSuffix(step, "/current.json")
+// What the paths of the switches end in: no other step has that in its path.
+const (
+	restoreSwitch = "/current.json"
+	captureSwitch = "/two"
+)
+
+// theSwitch gives the number of the step that is the switch.
+func theSwitch(t *testing.T, steps []string, text string) int {
+	t.Helper()
+	at := slices.IndexFunc(steps, func(step string) bool { return strings.Contains(step, text) })
+	if at < 0 {
+		t.Fatalf("no step is the switch: %q", steps)
+	}
+	if op, _, _ := strings.Cut(steps[at], " "); op != "rename" && op != "link" || !strings.HasSuffix(steps[at], text) {
+		t.Fatalf("this should be the switch: %q", steps[at])
+	}
+	return at + 1
 }
 
 // nested kills recover at one of its steps and recovers again. Killed, plain
 // recover goes the way it would have gone; --back does once that is written
 // down, and status tells whether it is.
 func (w *world) nested(t *testing.T, argv []string, n int, forward bool, before, after state) bool {
-	killed, step := w.kill(t, n, argv...)
+	killed, step := w.kill(t, place{n: n}, argv...)
 	t.Log(step)
 	back := len(argv) > 1
 	if back && !killed {

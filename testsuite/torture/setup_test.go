@@ -62,7 +62,7 @@ func prepareSetup(t *testing.T) prepared {
 // setupRound is one kill, and a second setup.
 func (p prepared) setupRound(t *testing.T, n int, want setUp) bool {
 	p.reset(t)
-	killed, step := p.kill(t, n, setupArgv...)
+	killed, step := p.kill(t, place{n: n}, setupArgv...)
 	t.Log(step)
 	if r := p.forklift(t, nil, "status"); r.Code != 0 && r.Code != 4 {
 		t.Fatalf("status: %v", r)

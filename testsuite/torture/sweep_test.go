@@ -29,6 +29,17 @@ type sweep struct {
 	running bool     // the server runs (pinned) when the verb begins
 	like    []string // the sweeps that take most of its steps, too
 	shards  int      // worlds that share the steps, side by side; 0 = one
+	// from makes the world that it starts from; nil is prepare.
+	from func(*testing.T) prepared
+}
+
+// world makes the world that the sweep starts from.
+func (s sweep) world(t *testing.T) prepared {
+	t.Helper()
+	if s.from != nil {
+		return s.from(t)
+	}
+	return prepare(t)
 }
 
 // sweeps are the verbs. The world they start from: checkpoint "one", a
@@ -42,6 +53,7 @@ var sweeps = map[string]sweep{
 	"undo":           {argv: []string{"undo"}, shards: 3},
 	"restorePath":    {argv: []string{"restore", "one", "--", "src/app.txt"}, like: []string{"restoreRunning"}},
 	"codeOnly":       {argv: []string{"restore", "one", "--code-only"}, running: true, like: []string{"restoreRunning"}},
+	"undoDiscarded":  {argv: []string{"undo"}, from: prepareKept, like: []string{"restore"}},
 	"dataOnly":       {argv: []string{"restore", "one", "--data-only"}, like: []string{"restoreRunning"}},
 }
 
@@ -80,7 +92,7 @@ func (w *world) live(t *testing.T) {
 	w.sql(t, second)
 	w.Write(t, "src/app.txt", "version 2\n")
 	w.Write(t, "src/new/never.txt", "never captured\n")
-	if err := os.Chmod(filepath.Join(w.Repo, "src/lib/a.txt"), 0o755); err != nil {
+	if err := os.Chmod(filepath.Join(w.Repo, "src/lib/a.txt"), 0o755|os.ModeSetuid); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(filepath.Join(w.Repo, "src/gone")); err != nil {
@@ -108,13 +120,35 @@ func (w *world) alone(t *testing.T) {
 	}
 }
 
-// kill runs a verb and has it killed at step n; the last line that it traced
+// place is where a verb is killed: its nth step, or the nth behind the first
+// that holds a text, which is itself the step 0 there. A number counted from the
+// start differs from run to run by what goes on side by side.
+type place struct {
+	n      int
+	behind string // "": from the start
+}
+
+// String is the order for the failpoints.
+func (p place) String() string {
+	if p.behind == "" {
+		return strconv.Itoa(p.n)
+	}
+	return p.behind + ">" + strconv.Itoa(p.n)
+}
+
+// kill runs a verb and has it killed at a place; the last line that it traced
 // tells what that step was.
-func (w *world) kill(t *testing.T, n int, argv ...string) (killed bool, step string) {
+func (w *world) kill(t *testing.T, at place, argv ...string) (killed bool, step string) {
 	t.Helper()
-	r := w.forklift(t, []string{"FORKLIFT_FAILPOINT_KILL=" + strconv.Itoa(n), "FORKLIFT_FAILPOINT_TRACE=1"}, argv...)
+	return w.killProgram(t, at, "forklift", argv...)
+}
+
+// killProgram is kill for another program with failpoints.
+func (w *world) killProgram(t *testing.T, at place, program string, argv ...string) (killed bool, step string) {
+	t.Helper()
+	r := w.Exec(t, verbDeadline, []string{"FORKLIFT_FAILPOINT_KILL=" + at.String(), "FORKLIFT_FAILPOINT_TRACE=1"}, program, argv...)
 	if !r.Killed && r.Code != 0 {
-		t.Fatalf("forklift %v, not killed: %v", argv, r)
+		t.Fatalf("%s %v, not killed: %v", program, argv, r)
 	}
 	lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
 	return r.Killed, strings.ReplaceAll(lines[len(lines)-1], w.Root, "")
@@ -227,7 +261,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			for shard := range max(s.shards, 1) {
 				t.Run("world"+strconv.Itoa(shard+1), func(t *testing.T) {
 					t.Parallel()
-					p := prepare(t)
+					p := s.world(t)
 					before, after := p.outcome(t, s)
 					wanted := p.wanted(t, s)
 					tally.sweep(t, func(n int) bool { return n%max(s.shards, 1) == shard && wanted(n) },
@@ -243,7 +277,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 func (p prepared) round(t *testing.T, s sweep, n int, before, after state) bool {
 	p.reset(t)
 	p.begin(t, s)
-	killed, step := p.kill(t, n, s.argv...)
+	killed, step := p.kill(t, place{n: n}, s.argv...)
 	t.Log(step)
 	if !killed {
 		p.settled(t, before, after, "forward")

@@ -111,7 +111,7 @@ func (s *saved) mirror(t *testing.T, from, to string, changed func(string) bool,
 			if err := os.Mkdir(target, 0o700); err != nil && !os.IsExist(err) {
 				return err
 			}
-			return os.Chmod(target, info.Mode().Perm())
+			return os.Chmod(target, info.Mode()&^fs.ModeType)
 		}
 		if !changed(rel) {
 			return nil
@@ -172,7 +172,7 @@ func copyOne(name, target string, info fs.FileInfo) error {
 	if err := out.Close(); err != nil {
 		return err
 	}
-	if err := os.Chmod(target, info.Mode().Perm()); err != nil {
+	if err := os.Chmod(target, info.Mode()&^fs.ModeType); err != nil {
 		return err
 	}
 	return os.Chtimes(target, time.Time{}, info.ModTime())

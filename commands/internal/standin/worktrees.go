@@ -5,6 +5,7 @@ import (
 
 	"forklift/engine"
 	"forklift/engine/postgres"
+	"forklift/storage"
 )
 
 // Worktrees is a list with every sort of row.
@@ -62,4 +63,14 @@ func (e *Engine) Examine(_ context.Context, dir string) *engine.Examination {
 // Socket answers with a place that is short enough.
 func (e *Engine) Socket() postgres.SocketPlace {
 	return postgres.SocketPlace{Dir: "/run/forklift", Bytes: 40, Limit: 103}
+}
+
+// CheckStore answers for a store without a worktree.
+func (e *Engine) CheckStore(ctx context.Context, _ string, opt storage.CheckOptions) (*engine.CheckResult, error) {
+	return worktree{e}.Check(ctx, opt)
+}
+
+// StoreUsage answers for a store without a worktree.
+func (e *Engine) StoreUsage(ctx context.Context, _ string) (*engine.DiskUsage, error) {
+	return worktree{e}.DiskUsage(ctx, nil)
 }

@@ -135,7 +135,7 @@ function M.screen(child, name)
   local path = vim.fs.joinpath(here, 'screens', name .. '.txt')
   local want = vim.fn.filereadable(path) == 1 and vim.fn.readfile(path) or nil
   local seen
-  local same = vim.wait(3000, function()
+  local same = vim.wait(os.getenv('FORKLIFT_UPDATE') and 3000 or M.patience, function()
     child.cmd('redraw!')
     seen = normal(child.get_screenshot())
     return want ~= nil and vim.deep_equal(seen, want)

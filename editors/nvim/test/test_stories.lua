@@ -24,7 +24,7 @@ T['set up a worktree, capture, change, restore through the picker, undo'] = func
 
   child.api.nvim_buf_set_lines(0, 0, 1, false, { 'version 2' })
   child.cmd('silent write')
-  stage.sql(root, "INSERT INTO notes VALUES ('two'), ('three')")
+  stage.sql(root, "INSERT INTO notes VALUES ('two'), ('three'); CREATE VIEW short AS SELECT body FROM notes WHERE length(body) < 4")
   stage.shows(child, '⎇ before · 1 file · 2 rows')
   eq(child.lua_get('{ vim.b.forklift_status_dict.files, vim.b.forklift_status_dict.rows, vim.b.forklift_status_dict.state }'), { 1, 2, 'changed' })
 
@@ -35,7 +35,7 @@ T['set up a worktree, capture, change, restore through the picker, undo'] = func
   stage.eventually(child, 'vim.fn.getline(1) == "version 1"')
   local asked = child.lua_get('asked')
   eq({ asked[1].kind, asked[2].kind }, { 'forklift.checkpoint', 'forklift.confirm' })
-  local overwrites = 'Restore "before"? 1 file written, 0 removed; the database is put back (notes'
+  local overwrites = 'Restore "before"? 1 file written, 0 removed; the database is put back (notes -2, view short dropped).'
   eq(asked[2].prompt:sub(1, #overwrites), overwrites)
   eq(stage.sql(root, 'SELECT count(*) FROM notes'):match('\n%s*(%d+)'), '1')
   -- The cursor and the undo history are still there, and nothing is modified.

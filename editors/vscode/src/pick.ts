@@ -2,7 +2,7 @@
 import { CancellationError, Disposable, type QuickPickItem, QuickPickItemKind, ThemeIcon, Uri, l10n, window } from 'vscode';
 import type { App } from './app';
 import type { Checkpoint, CheckpointPage, RestorePlan, Status } from './protocol';
-import { ago, files, reference, rows } from './text';
+import { ago, files, planLine, reference } from './text';
 
 /** Rows of one request, and of all: nobody picks from more. */
 const PAGE = 200;
@@ -118,11 +118,7 @@ async function describe(app: App, s: Status, pick: { items: readonly Item[]; act
 	if (!answer || pick.activeItems[0] !== item) {
 		return;
 	}
-	const p = answer.plan;
-	const changed = p.written + p.removed + p.modes;
-	const rowCount = (p.database?.tables ?? []).reduce((n, t) => n + (t.inserted ?? 0) + (t.updated ?? 0) + (t.deleted ?? 0), 0);
-	const differs = [changed > 0 ? files(changed) : l10n.t('no file'), p.database?.rows_known ? (rowCount > 0 ? rows(rowCount) : l10n.t('no row')) : ''];
-	const detail = `≠ ${l10n.t('{0} differ from now', differs.filter((t) => t).join(' · '))}${c.note ? ` — ${c.note}` : ''}`;
+	const detail = `≠ ${l10n.t('{0} differ from now', planLine(answer.plan))}${c.note ? ` — ${c.note}` : ''}`;
 	// The list is set anew, because rows do not change; the place in it stays.
 	const next = pick.items.map((i) => (i === item ? { ...i, detail } : i));
 	pick.items = next;

@@ -44,6 +44,15 @@ export interface TableChange {
 	deleted?: number;
 }
 
+/** An object of a database that is defined otherwise, such as a view. */
+export interface DefinitionChange {
+	database: string;
+	/** table, view, index, function, ... */
+	kind: string;
+	name: string;
+	change: 'created' | 'dropped' | 'changed';
+}
+
 /** What forklift/status carries. */
 export interface Status {
 	tracked: boolean;
@@ -85,9 +94,22 @@ export interface RestorePlan {
 	removed: number;
 	modes: number;
 	kept: number;
-	database?: { bytes: number; stops: boolean; tables: TableChange[]; rows_known: boolean; problems?: string[] };
+	database?: DatabasePlan;
 	in_the_way?: string[];
 	warnings?: string[];
+}
+
+/** What a restore would do to the database. */
+export interface DatabasePlan {
+	bytes: number;
+	stops: boolean;
+	tables: TableChange[];
+	rows_known: boolean;
+	definitions: DefinitionChange[];
+	definitions_known: boolean;
+	/** Files of system tables differ: where definitions are not known, they may. */
+	catalogs: boolean;
+	problems?: string[];
 }
 
 export interface CaptureResult {

@@ -1,6 +1,6 @@
 /** Words for people: ages, counts, sizes, and what a status says in one line. */
 import { l10n } from 'vscode';
-import type { Checkpoint, FileChange, RestorePlan, Status, TableChange } from './protocol';
+import type { Checkpoint, DatabasePlan, FileChange, RestorePlan, Status, TableChange } from './protocol';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -142,10 +142,35 @@ export function planDetail(p: RestorePlan): string {
 	return parts.join('\n\n');
 }
 
-function databaseDetail(d: NonNullable<RestorePlan['database']>): string {
+function databaseDetail(d: DatabasePlan): string {
+	const parts: string[] = [];
 	const tables = d.tables.map((t) => `    ${t.table}  ${tableCounts(t)}`.trimEnd());
 	if (tables.length > 0) {
-		return l10n.t('The database is replaced. Tables that differ:') + '\n' + some(tables, tables.length, 8);
+		parts.push(l10n.t('The database is replaced. Tables that differ:') + '\n' + some(tables, tables.length, 8));
+	} else {
+		parts.push(d.rows_known ? l10n.t('The database is replaced; no row differs.') : l10n.t('The database is replaced. Which rows differ is not known: {0}.', d.problems?.join('; ') || l10n.t('its server is stopped')));
 	}
-	return d.rows_known ? l10n.t('The database is replaced; no row differs.') : l10n.t('The database is replaced. Which rows differ is not known while its server is stopped.');
+	const definitions = d.definitions.map((o) => `    ${o.kind} ${o.name}  ${o.change}`);
+	if (definitions.length > 0) {
+		parts.push(l10n.t('What is defined otherwise:') + '\n' + some(definitions, definitions.length, 8));
+	}
+	if (d.catalogs && !d.definitions_known) {
+		parts.push(l10n.t('Whether tables, views or functions are defined otherwise is not known.'));
+	}
+	return parts.join('\n\n');
+}
+
+/** What a restore would change, in one line: "2 files · 3 rows · 1 definition". */
+export function planLine(p: RestorePlan): string {
+	const changed = p.written + p.removed + p.modes;
+	const parts = [changed > 0 ? files(changed) : l10n.t('no file')];
+	const d = p.database;
+	if (d?.rows_known) {
+		const n = d.tables.reduce((sum, t) => sum + (t.inserted ?? 0) + (t.updated ?? 0) + (t.deleted ?? 0), 0);
+		parts.push(n > 0 ? rows(n) : l10n.t('no row'));
+	}
+	if (d && d.definitions.length > 0) {
+		parts.push(d.definitions.length === 1 ? l10n.t('1 definition') : l10n.t('{0} definitions', d.definitions.length));
+	}
+	return parts.join(' · ');
 }

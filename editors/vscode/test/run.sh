@@ -45,9 +45,12 @@ took "building and unit tests"
 
 export FORKLIFT_BINARY=$PWD/bin/forklift FORKLIFT_VSIX="$PWD/bin/forklift.vsix $PWD/bin/probe.vsix"
 export CODE_SERVER=$cache/code-server/node_modules/code-server/out/node/entry.js
-export SCREENSHOTS=${SCREENSHOTS:-$PWD/bin/screenshots}
+export SCREENSHOTS=${SCREENSHOTS:-$PWD/bin/screenshots} STORY_FAILURES=$PWD/bin/failures.txt
+rm -f "$STORY_FAILURES"
 
 code=0
-node --test --test-force-exit --test-concurrency=1 --test-reporter=spec "$@" bin/stories.test.js || code=$?
+node --enable-source-maps --test --test-force-exit --test-concurrency=1 --test-reporter=spec "$@" bin/stories.test.js || code=$?
 took "stories"
+# Once more in the end, in short.
+[ $code = 0 ] || [ ! -s "$STORY_FAILURES" ] || cat "$STORY_FAILURES"
 exit $code

@@ -43,19 +43,25 @@ func TempDir() (string, error) {
 // Build compiles the forklift command into dir/forklift, with build tags if
 // any are given, and gives the file's path.
 func Build(dir string, tags ...string) (string, error) {
+	return BuildProgram(dir, "commands/forklift", tags...)
+}
+
+// BuildProgram is Build for the command in another directory of the module; it
+// gets that one's name.
+func BuildProgram(dir, program string, tags ...string) (string, error) {
 	top, err := Top()
 	if err != nil {
 		return "", err
 	}
-	out := filepath.Join(dir, "forklift")
+	out := filepath.Join(dir, filepath.Base(program))
 	args := []string{"build", "-o", out}
 	if len(tags) > 0 {
 		args = append(args, "-tags", strings.Join(tags, ","))
 	}
-	cmd := exec.Command("go", append(args, "./commands/forklift")...)
+	cmd := exec.Command("go", append(args, "./"+program)...)
 	cmd.Dir = top
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build forklift: %w\n%s", err, text)
+		return "", fmt.Errorf("build %s: %w\n%s", program, err, text)
 	}
 	return out, nil
 }

@@ -78,6 +78,32 @@ local function send(root, verb, args, opts)
   end)
 end
 
+-- first adds at most three of a list to parts, and counts the rest.
+local function first(parts, list, format)
+  for i, item in ipairs(list) do
+    if i > 3 then
+      return table.insert(parts, ('and %d more'):format(#list - 3))
+    end
+    table.insert(parts, format(item))
+  end
+end
+
+-- database says in a few words what a plan would do to the database: rows of
+-- tables first, then what is defined otherwise.
+local function database(plan)
+  local parts = {}
+  first(parts, plan.tables, function(t)
+    return ('%s %s'):format(t.table:gsub('^public%.', ''), ui.rows(t))
+  end)
+  first(parts, plan.definitions, function(d)
+    return ('%s %s %s'):format(d.kind, d.name:gsub('^public%.', ''), d.change)
+  end)
+  if plan.catalogs and not plan.definitions_known then
+    table.insert(parts, 'definitions not compared')
+  end
+  return 'the database is put back' .. (#parts > 0 and ' (' .. table.concat(parts, ', ') .. ')' or '')
+end
+
 -- overwritten says in one line what a plan would do.
 ---@return string
 function M.overwritten(plan)
@@ -88,15 +114,7 @@ function M.overwritten(plan)
     table.insert(parts, 'no file changes')
   end
   if plan.database then
-    local tables = {}
-    for i, t in ipairs(plan.database.tables or {}) do
-      if i > 3 then
-        table.insert(tables, ('and %d more'):format(#plan.database.tables - 3))
-        break
-      end
-      table.insert(tables, ('%s %s'):format(t.table:gsub('^public%.', ''), ui.rows(t)))
-    end
-    table.insert(parts, 'the database is put back' .. (#tables > 0 and ' (' .. table.concat(tables, ', ') .. ')' or ''))
+    table.insert(parts, database(plan.database))
   end
   if plan.in_the_way and #plan.in_the_way > 0 then
     table.insert(parts, 'in the way: ' .. table.concat(plan.in_the_way, '; '))

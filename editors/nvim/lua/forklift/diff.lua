@@ -69,7 +69,7 @@ end
 
 -- mode writes the permission bits as git does.
 local function mode(bits)
-  return '100' .. (bits and bits:gsub('^0', '') or '644')
+  return '100' .. (bits and bits:sub(-3) or '644')
 end
 
 -- patch is one file of a diff as git writes it.

@@ -110,9 +110,9 @@ export class Editor {
 		return w;
 	}
 
-	/** What the extension wrote to its logs, for a story that failed. */
+	/** What the extension wrote last in any window, for a story that failed. */
 	logs(): string {
-		return execFileSync('sh', ['-c', 'cat "$1"/logs/*/exthost*/forklift.forklift/*.log 2>/dev/null | tail -n 40', 'sh', join(this.dir, 'data')], { encoding: 'utf8' });
+		return execFileSync('sh', ['-c', 'ls -t "$1"/logs/*/exthost*/forklift.forklift/*.log 2>/dev/null | head -n 1 | xargs tail -n 40', 'sh', join(this.dir, 'data')], { encoding: 'utf8' });
 	}
 
 	async close(): Promise<void> {

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import type { Editor } from './editor';
 import { inWindow, shop } from './stories';
+import { story } from './story';
 import type { World } from './world';
 
 export function outsideStories(world: World, editor: Editor): void {
-	test('captures and restores of the command line are seen at once, by open editors and other extensions too', () => commandLine(world, editor));
-	test('by keyboard alone, with a screen reader and in high contrast', () => keyboard(world, editor));
+	story('captures and restores of the command line are seen at once, by open editors and other extensions too', () => commandLine(world, editor));
+	story('by keyboard alone, with a screen reader and in high contrast', () => keyboard(world, editor));
 }
 
 async function commandLine(world: World, editor: Editor): Promise<void> {

@@ -1,13 +1,13 @@
 /** What is shown where there is nothing to show yet. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import type { Editor } from './editor';
 import { inWindow } from './stories';
+import { story } from './story';
 import type { World } from './world';
 
 export function stateStories(world: World, editor: Editor): void {
-	test('no folder, no repository, no checkpoint: each has its text and a way on', () => empty(world, editor));
+	story('no folder, no repository, no checkpoint: each has its text and a way on', () => empty(world, editor));
 }
 
 async function empty(world: World, editor: Editor): Promise<void> {

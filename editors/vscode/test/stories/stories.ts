@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import type { Editor } from './editor';
+import { remember, story } from './story';
 import type { Window } from './window';
 import type { Repository, World } from './world';
 
@@ -13,8 +13,11 @@ export async function inWindow(editor: Editor, path: string, name: string, run: 
 	try {
 		await run(w);
 	} catch (e) {
-		await w.screenshot(`failed-${name}`).catch(() => undefined);
-		console.log(`${name}: ${await w.looks().catch(String)}\n${editor.logs()}`);
+		const picture = await w.screenshot(`failed-${name}`).catch(String);
+		const looks = await w.looks().catch(String);
+		const log = editor.logs();
+		console.log(`${name}: ${looks}\n${log}`);
+		remember(e, [`picture: ${picture}`, `window: ${looks}`, ...log.trimEnd().split('\n').slice(-3)]);
 		throw e;
 	} finally {
 		await w.close();
@@ -35,11 +38,11 @@ export function shop(world: World, name: string, config: object = {}): Repositor
 }
 
 export function stories(world: World, editor: Editor): void {
-	test('set up, capture from the palette, change, restore from the view, undo and redo', () => there_and_back(world, editor));
-	test('unsaved changes are refused until they are settled', () => unsaved(world, editor));
-	test('a restore that was killed is recovered from the status bar', () => killed(world, editor));
-	test('files are compared and put back one by one', () => oneFile(world, editor));
-	test('commands, database shell, URL and diagnostics', () => tools(world, editor));
+	story('set up, capture from the palette, change, restore from the view, undo and redo', () => there_and_back(world, editor));
+	story('unsaved changes are refused until they are settled', () => unsaved(world, editor));
+	story('a restore that was killed is recovered from the status bar', () => killed(world, editor));
+	story('files are compared and put back one by one', () => oneFile(world, editor));
+	story('commands, database shell, URL and diagnostics', () => tools(world, editor));
 }
 
 async function there_and_back(world: World, editor: Editor): Promise<void> {
@@ -70,7 +73,7 @@ async function there_and_back(world: World, editor: Editor): Promise<void> {
 		await w.openFile('app.py');
 		r.write('src/app.py', r.read('src/app.py').replace('line_38 = 38', 'line_38 = "changed"'));
 		r.write('src/new.py', 'new = True\n');
-		r.sql('INSERT INTO invoices SELECT i, i FROM generate_series(1, 124) i');
+		r.sql('INSERT INTO invoices SELECT i, i FROM generate_series(1, 124) i; CREATE VIEW totals AS SELECT sum(total) FROM invoices');
 		await w.says('before_change · 2 files · 124 rows');
 		const changes = await w.view('Changes Since');
 		await changes.locator('.monaco-list-row', { hasText: 'invoices' }).filter({ hasText: '+124' }).waitFor();
@@ -89,7 +92,7 @@ async function there_and_back(world: World, editor: Editor): Promise<void> {
 		await w.dialog('Restore before_change in shop?').waitFor();
 		await w.screenshot('restore');
 		const question = await w.decide('Restore before_change in shop?', 'Restore');
-		for (const named of ['src/app.py', 'src/new.py', 'invoices', 'Undo Last Restore']) {
+		for (const named of ['src/app.py', 'src/new.py', 'public.invoices  −124', 'view public.totals  dropped', 'Undo Last Restore']) {
 			assert.ok(question.includes(named), `the question names ${named}: ${question}`);
 		}
 		await w.told('Restored before_change');
@@ -118,13 +121,14 @@ async function unsaved(world: World, editor: Editor): Promise<void> {
 	const before = r.read('src/app.py');
 	await inWindow(editor, r.path, 'unsaved', async (w) => {
 		await w.says('before_change');
-		r.sql('INSERT INTO invoices VALUES (99, 99)');
+		r.sql('INSERT INTO invoices VALUES (99, 99); CREATE VIEW totals AS SELECT sum(total) FROM invoices');
 		await w.openFile('app.py');
 		await w.goTo(1);
 		await w.write('typed = 1 ');
 		await w.page.locator('.tab.active.dirty').waitFor();
 
 		await w.command('Forklift: Restore Checkpoint');
+		await w.row('before_change').filter({ hasText: '≠ no file · 1 row · 1 definition differ from now' }).waitFor();
 		await w.pick('Forklift: Restore Checkpoint', 'before_change');
 		const text = await w.decide('unsaved changes', 'Cancel');
 		assert.ok(text.includes('src/app.py has unsaved changes'), text);

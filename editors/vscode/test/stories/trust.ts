@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import type { Editor } from './editor';
 import { inWindow, shop } from './stories';
+import { story } from './story';
 import type { World } from './world';
 
 export function trustStories(world: World, editor: Editor): void {
-	test('an untrusted workspace is left alone until it is trusted', () => untrusted(world, editor));
-	test('without the program there is a clear message, and a way on', () => missing(world, editor));
+	story('an untrusted workspace is left alone until it is trusted', () => untrusted(world, editor));
+	story('without the program there is a clear message, and a way on', () => missing(world, editor));
 }
 
 async function untrusted(world: World, editor: Editor): Promise<void> {

@@ -38,6 +38,28 @@ export class Window {
 		await this.page.locator('.monaco-workbench').waitFor();
 	}
 
+	/**
+	 * Waits until the folders of a .code-workspace file are there. The editor
+	 * reads the file while it connects, and keeps what it read; but when that
+	 * comes before the window has a workspace, the window stays without folders
+	 * until it is loaded again, as a user would do.
+	 */
+	async foldered(): Promise<void> {
+		const none = this.page.locator('.pane', { hasText: 'No Folder Opened' });
+		for (const end = performance.now() + PATIENCE; ; ) {
+			await none.or(this.page.locator('.explorer-folders-view .monaco-list-row')).first().waitFor();
+			if (!(await none.isVisible())) {
+				return;
+			}
+			if (performance.now() > end) {
+				throw new Error('the window stays without the folders of its workspace');
+			}
+			console.log('the editor missed the folders of its workspace: the window is loaded again');
+			await this.page.reload({ waitUntil: 'commit' });
+			await this.settled();
+		}
+	}
+
 	/** Waits until the status bar item says something. */
 	async says(text: string | RegExp): Promise<void> {
 		await this.status.filter({ hasText: text }).waitFor();
@@ -277,11 +299,15 @@ export class Window {
 		await this.page.context().close();
 	}
 
-	async screenshot(name: string): Promise<void> {
+	/** Keeps a picture in the directory SCREENSHOTS, if it is set; its path is returned. */
+	async screenshot(name: string): Promise<string> {
 		const dir = process.env['SCREENSHOTS'];
-		if (dir) {
-			mkdirSync(dir, { recursive: true });
-			await this.page.screenshot({ path: join(dir, `${name}.png`) });
+		if (!dir) {
+			return 'none: SCREENSHOTS is not set';
 		}
+		mkdirSync(dir, { recursive: true });
+		const path = join(dir, `${name}.png`);
+		await this.page.screenshot({ path });
+		return path;
 	}
 }

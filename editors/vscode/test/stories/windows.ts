@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import type { Editor } from './editor';
 import { inWindow, shop } from './stories';
+import { story } from './story';
 import type { World } from './world';
 
 export function windowStories(world: World, editor: Editor): void {
-	test('two windows on two worktrees, and one window on both', () => worktrees(world, editor));
+	story('two windows on two worktrees, and one window on both', () => worktrees(world, editor));
 }
 
 async function worktrees(world: World, editor: Editor): Promise<void> {
@@ -34,14 +34,10 @@ async function worktrees(world: World, editor: Editor): Promise<void> {
 			await a.screenshot('worktrees');
 		});
 	});
-	// The folders come while the window is open: a file that is read while the
-	// window still connects may be taken for an empty one.
 	const file = join(world.dir, 'both.code-workspace');
-	const folders = (...list: string[]) => writeFileSync(file, JSON.stringify({ folders: list.map((path) => ({ path })) }));
-	folders();
+	writeFileSync(file, JSON.stringify({ folders: [r.path, right.path].map((path) => ({ path })) }));
 	await inWindow(editor, file, 'both', async (w) => {
-		await w.page.locator('.explorer-folders-view', { hasText: 'Open Folder' }).or(w.page.locator('.pane', { hasText: 'No Folder Opened' })).first().waitFor();
-		folders(r.path, right.path);
+		await w.foldered();
 		await w.says('left: before_change');
 		await w.command('Forklift: Capture Checkpoint With a Name');
 		await w.pick('Forklift: Worktree', 'right');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RestorePlan, Status } from '../../src/protocol';
-import { ago, bytes, changes, planDetail, reference, some, statusLine, tableCounts, tableWords } from '../../src/text';
+import { ago, bytes, changes, planDetail, planLine, reference, some, statusLine, tableCounts, tableWords } from '../../src/text';
 
 const checkpoint = {
 	id: '01', name: 'before_change', worktree: 'shop', kind: 'capture' as const, created: '2027-03-01T12:00:00Z', actor: 'cli',
@@ -61,11 +61,28 @@ test('a question names what is overwritten, and counts the rest', () => {
 	const plan: RestorePlan = {
 		plan_id: 'x', id: '1', name: 'before', written: 2, removed: 1, modes: 0, kept: 0,
 		files: [{ path: 'src/a', change: 'modified' }, { path: 'src/b', change: 'added' }, { path: 'src/c', change: 'removed' }],
-		database: { bytes: 1, stops: true, rows_known: true, tables: [{ database: 'app', table: 'public.t', deleted: 2 }] },
+		database: {
+			bytes: 1, stops: true, rows_known: true, tables: [{ database: 'app', table: 'public.t', deleted: 2 }],
+			definitions: [{ database: 'app', kind: 'view', name: 'public.totals', change: 'changed' }, { database: 'app', kind: 'index', name: 'public.by_day', change: 'dropped' }],
+			definitions_known: true, catalogs: true,
+		},
 	};
 	const text = planDetail(plan);
-	for (const want of ['Overwritten:\n    src/a', 'Brought back:\n    src/b', 'Removed:\n    src/c', 'public.t  −2', 'Undo Last Restore']) {
+	for (const want of ['Overwritten:\n    src/a', 'Brought back:\n    src/b', 'Removed:\n    src/c', 'public.t  −2', 'otherwise:\n    view public.totals  changed\n    index public.by_day  dropped\n', 'Undo Last Restore']) {
 		assert.ok(text.includes(want), `${want} in ${text}`);
 	}
-	assert.ok(planDetail({ ...plan, files: [], database: { ...plan.database!, tables: [], rows_known: false } }).includes('not known'));
+	assert.ok(!text.includes('not known'), text);
+	assert.equal(planLine(plan), '3 files · 2 rows · 2 definitions');
+	const same = { ...plan, files: [], written: 0, removed: 0, database: { ...plan.database!, tables: [], definitions: plan.database!.definitions.slice(0, 1) } };
+	assert.equal(planLine(same), 'no file · no row · 1 definition');
+	const stopped = { ...same, database: { ...same.database, definitions: [], rows_known: false, definitions_known: false } };
+	assert.equal(planLine(stopped), 'no file');
+	const aside = { ...stopped, database: { ...stopped.database, problems: ['it was set aside'] } };
+	assert.ok(planDetail(aside).includes('Which rows differ is not known: it was set aside.'), planDetail(aside));
+	for (const want of ['Which rows differ is not known: its server is stopped.', 'defined otherwise is not known']) {
+		assert.ok(planDetail(stopped).includes(want), `${want} in ${planDetail(stopped)}`);
+	}
+	assert.ok(!planDetail({ ...stopped, database: { ...stopped.database, catalogs: false } }).includes('otherwise'));
+	const { database: _, ...half } = plan;
+	assert.equal(planLine(half), '3 files');
 });
