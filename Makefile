@@ -18,12 +18,11 @@ build: ## bin/forklift
 vsix: ## editors/vscode/bin/forklift.vsix, the extension for VS Code; needs npm
 	editors/vscode/package.sh
 
-test: lint ## everything: unit tests, policy, scripts with real servers, the torture sweep, Neovim; of VS Code all but the stories in a browser
+test: lint ## everything: unit tests, policy, scripts with real servers, the torture sweep, the extensions in real editors
 	pg="$(PG17)" && FORKLIFT_PG_BIN="$$pg" $(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) ./...
-	editors/nvim/test/run.sh
-	editors/vscode/test/run.sh --without-stories
+	$(MAKE) test-editors
 
-test-editors: ## the extensions in real editors, which are put into .cache, with all stories; needs npm, on Debian also root
+test-editors: ## the extensions in real editors, which are put into .cache; needs npm, on Debian also root
 	editors/nvim/test/run.sh
 	editors/vscode/test/run.sh
 
