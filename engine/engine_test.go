@@ -187,6 +187,30 @@ func TestTheLastCommandStopsAnIdleServer(t *testing.T) {
 	}
 }
 
+// TestTheCommandsOwnSessionEndsLater has a client that the server still sees when
+// the last command leaves: a younger one is the command's own, and goes; an older
+// one is somebody else's.
+func TestTheCommandsOwnSessionEndsLater(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	must(t, wt.StopDatabase(ctx, WaitOptions{}))
+	for _, younger := range []bool{false, true} {
+		hold, err := wt.Enter(ctx, []string{"one"})
+		must(t, err)
+		w.joined = hold.rec.Since.Add(-time.Minute)
+		if younger {
+			w.joined = hold.rec.Since.Add(time.Minute)
+		}
+		w.busy = 3
+		must(t, hold.Leave(ctx))
+		if runs := w.servers[wt.branch.ID] != nil; runs == younger {
+			t.Errorf("with a client that is younger: %v, the server runs: %v", younger, runs)
+		}
+		w.busy = 0
+	}
+}
+
 // TestServerLeftBehind has a `run` that was killed: the next operation stops
 // its server and does not start it again, unless somebody uses it.
 func TestServerLeftBehind(t *testing.T) {

@@ -32,6 +32,7 @@ type world struct {
 	broken  bool                   // servers do not start
 	mute    bool                   // servers accept no session of ours
 	busy    int                    // how often a client is seen that has a transaction open
+	joined  time.Time              // when that client came
 	boots   int
 	asked   func(n int) // is called when Unchanged has looked for the n-th time
 	asks    int
@@ -298,7 +299,7 @@ func (d *fakeDB) Clients(context.Context) ([]Client, error) {
 		return nil, d.answer()
 	}
 	d.world.busy--
-	return []Client{{PID: 7, Application: "psql", Busy: true, State: "idle in transaction"}}, d.answer()
+	return []Client{{PID: 7, Application: "psql", Busy: true, State: "idle in transaction", Since: d.world.joined}}, d.answer()
 }
 
 // answer is the error of a server that accepts no session.

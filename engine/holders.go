@@ -124,10 +124,11 @@ func (h *Hold) Started(pid int) error {
 }
 
 // Leave ends the registration, and stops the server when this was the last
-// command, nothing pinned it, and no client is connected.
+// command, nothing pinned it, and no client is connected but its own, whose end the
+// server may see a little later.
 func (h *Hold) Leave(ctx context.Context) error {
 	h.release()
-	return h.w.stopIdle(ctx)
+	return h.w.stopIdle(ctx, h.rec.Since)
 }
 
 func (h *Hold) release() {

@@ -6,7 +6,10 @@
 // last pattern that matches decides, `!` takes back, a pattern with a slash in
 // front or in the middle is anchored at the top, one with a slash at the end
 // matches directories only, `**` crosses directories. What is below an
-// excluded directory is excluded, and `!` cannot bring it back. The libraries
+// excluded directory is excluded, and `!` cannot bring it back. As in git, the
+// text of an anchored pattern ahead of its first wildcard is compared on its
+// own, so a `**` behind it begins a pattern: `x**/y` takes `x/a/y` and `xy`
+// too, which the manual page does not say. The libraries
 // that were looked at differ from git in `[!a]`, `[[:alpha:]]` and `a/**`.
 package gitignore
 
@@ -14,6 +17,7 @@ import "strings"
 
 // pattern is one line, parsed.
 type pattern struct {
+	literal string // what an anchored path must begin with, ahead of glob
 	glob    string
 	negate  bool // takes back what earlier ones exclude
 	dirOnly bool // matches directories only
@@ -51,6 +55,9 @@ func parse(line string) (pattern, bool) {
 	}
 	p.base = !strings.Contains(line, "/")
 	p.glob = strings.TrimPrefix(line, "/")
+	if n := strings.IndexAny(p.glob, "*?[\\"); n > 0 && !p.base {
+		p.literal, p.glob = p.glob[:n], p.glob[n:]
+	}
 	return p, true
 }
 
@@ -90,11 +97,17 @@ func (m *Matcher) Decide(path string, dir bool) (excluded, decided bool) {
 		if p.dirOnly && !dir {
 			continue
 		}
-		if p.base && wild(p.glob, name, false) == match || !p.base && wild(p.glob, path, true) == match {
+		if p.base && wild(p.glob, name, false) == match || !p.base && p.anchored(path) {
 			return !p.negate, true
 		}
 	}
 	return false, false
+}
+
+// anchored reports whether a pattern with a slash matches the path.
+func (p *pattern) anchored(path string) bool {
+	rest, ok := strings.CutPrefix(path, p.literal)
+	return ok && wild(p.glob, rest, true) == match
 }
 
 // Excluded reports whether the path, or a directory that it is in, is

@@ -29,7 +29,8 @@ func TestRules(t *testing.T) {
 		{"[a-c]", "b", true}, {"[a\\-c]", "b", false}, {"[a", "[a", false}, {"[[:nope:]]", "n", false},
 		{"# x", "# x", false}, {"\\# x", "# x", true}, {"\\!x", "!x", true}, {"", "", false},
 		{"a ", "a", true}, {"a ", "a ", false}, {"a\\ ", "a ", true}, {"a\r", "a", true},
-		{"a\\*b", "a*b", true}, {"a\\*b", "axb", false}, {"x**y", "xaby", true}, {"x**/y", "x/a/y", false},
+		{"a\\*b", "a*b", true}, {"a\\*b", "axb", false}, {"x**y", "xaby", true}, {"x**/y", "x/a/y", true}, {"/x**/y", "xa/b/y", true}, {"x**/y", "xy", true}, {"x**/y", "a/xy", false},
+		{"[x]**/y", "xa/y", true}, {"[x]**/y", "x/a/y", false}, {"-**/[^b] ", "-*", true},
 		{"a?c", "a/c", false}, {"*/foo", "x/foo", true}, {"*/foo", "x/y/foo", false}, {"\xff*", "\xffz", true}, {"a\\", "a", false},
 	}
 	for _, c := range cases {
