@@ -213,11 +213,7 @@ func TestStarterIsKilled(t *testing.T) {
 			must(t, c.Stop(t.Context()))
 			wantState(t, c, engine.SlotA, engine.AtRest)
 			// A process lets go of its lock a moment before the kernel has ended it.
-			for deadline := time.Now().Add(10 * time.Second); process.Alive(pid, 0); time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("it runs still")
-				}
-			}
+			eventually(t, "the process has ended", func() bool { return !process.Alive(pid, 0) })
 		})
 	}
 }
