@@ -28,7 +28,8 @@ worktree, its git branch and its database are there afterwards, or none of
 them. With --from it begins with a checkpoint: git checks out the commit that
 the checkpoint was made at, the source files of the checkpoint are put over it,
 uncommitted ones too, and the database is the checkpoint's. Hooks and filters of
-git are not run. A .forklift.json that is not committed is copied.`,
+git are not run. A .forklift.json that is not committed is copied. A file such
+as .env that git brings along and that points programs to another database is named.`,
 	Examples: []Example{
 		{"forklift worktree add ../feature", "a new git branch feature, and an empty database or the project's seed"},
 		{"forklift worktree add ../try --from before-migration", "begin where a checkpoint was"},
@@ -47,5 +48,7 @@ func WorktreeAdd(ctx context.Context, env Env, req WorktreeAddRequest) (Worktree
 	if err != nil {
 		return WorktreeAddResult{}, err
 	}
+	env.Dir = r.Worktree.Path
+	r.Warnings = append(r.Warnings, leadElsewhere(ctx, env)...)
 	return WorktreeAddResult{*r}, nil
 }
