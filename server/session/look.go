@@ -208,13 +208,5 @@ func targetOf(p *engine.Places) watch.Target {
 
 // open runs f on the worktree.
 func (t *tree) open(ctx context.Context, f func(commands.Worktree) error) error {
-	w, err := t.env.Engine.Open(ctx, t.root)
-	if err != nil {
-		return err
-	}
-	err = f(w)
-	if closeErr := w.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return inWorktree(ctx, t.env, t.root, f)
 }
