@@ -34,6 +34,7 @@ func TestFake(t *testing.T) {
 
 func TestEvery(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	n := 0
 	for range Every(ctx, time.Microsecond) {
 		if n++; n == 3 {
