@@ -365,6 +365,8 @@ type Git interface {
 	Excludes(ctx context.Context, r Repo) ([]string, error)
 	// ExcludesFile is the path of the user's ignore file, which need not be there.
 	ExcludesFile(ctx context.Context, r Repo) (string, error)
+	// SettingsFiles lists the files that git takes its settings from, present or not.
+	SettingsFiles(ctx context.Context, r Repo) ([]string, error)
 	WorktreeGit
 }
 

@@ -204,6 +204,7 @@ func (fakeGit) Tracked(context.Context, Repo) ([]string, error)             { re
 func (fakeGit) Ignored(context.Context, Repo, []string) ([]string, error)   { return nil, nil }
 func (fakeGit) TrackedIn(context.Context, Repo, []string) ([]string, error) { return nil, nil }
 func (fakeGit) ExcludesFile(context.Context, Repo) (string, error)          { return "", nil }
+func (fakeGit) SettingsFiles(context.Context, Repo) ([]string, error)       { return nil, nil }
 func (fakeGit) Excludes(context.Context, Repo) ([]string, error)            { return nil, nil }
 
 func (g fakeGit) GitDirs(_ context.Context, r Repo) ([]string, error) {

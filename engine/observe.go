@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"path"
+	"path/filepath"
 
 	"forklift/engine/config"
 	"forklift/engine/trust"
@@ -18,6 +19,9 @@ type Places struct {
 	Trust   string   // the directory of the user's approvals, which may not be there yet
 	Dirs    []string // relative to Root: every directory where a selected path can come, go or change
 	Rules   []string // absolute, or relative to Root: what can change Dirs when it comes, goes or changes
+	// Settings are the files, absolute, that can change what git ignores and which
+	// Rules there are. Both list a symbolic link and what it leads to.
+	Settings []string
 }
 
 // Places tells what to watch. With a .forklift.json that cannot be read, and
@@ -26,8 +30,12 @@ type Places struct {
 func (w *Worktree) Places(ctx context.Context, walk bool) (*Places, error) {
 	p := &Places{Root: w.rec.Path, GitDir: w.repo.GitDir, Records: w.dir, Holders: path.Join(w.dir, holdersDir), Trust: trust.Directory(w.host.StateDir),
 		Dirs: []string{"."}, Rules: []string{config.Name, ".gitignore", path.Join(w.repo.CommonDir, "info/exclude")}}
+	// Whatever fails here is found again by the look at the files, which tells it.
 	if own, err := w.host.Git.ExcludesFile(ctx, w.repo); err == nil && own != "" {
-		p.Rules = append(p.Rules, own)
+		p.Rules = append(p.Rules, outside(own)...)
+	}
+	if files, err := w.host.Git.SettingsFiles(ctx, w.repo); err == nil {
+		p.Settings = outside(files...)
 	}
 	if !walk {
 		return p, nil
@@ -50,6 +58,23 @@ func (w *Worktree) Places(ctx context.Context, walk bool) (*Places, error) {
 		p.Rules = append(p.Rules, path.Join(dir, ".git"))
 	}
 	return p, err
+}
+
+// outside are files out of the worktree as one has to watch them: by the real name of
+// their directory, since the system knows a directory by one name only, and where
+// they are symbolic links what they lead to as well, which is in another directory.
+func outside(files ...string) []string {
+	var list []string
+	for _, name := range files {
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
+			name = filepath.Join(dir, filepath.Base(name))
+		}
+		list = append(list, name)
+		if to, err := filepath.EvalSymlinks(name); err == nil && to != name {
+			list = append(list, to)
+		}
+	}
+	return list
 }
 
 // QuickStatus is Status without what takes a scan: the changed files are left

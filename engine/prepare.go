@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"forklift/storage"
+	"forklift/storage/clock"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
 )
@@ -126,14 +127,7 @@ func (w *Worktree) untilOperation(ctx context.Context) (_ context.Context, stop 
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		tick := time.NewTicker(prepareLook)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
+		for range clock.Every(ctx, prepareLook) {
 			lock, err := w.fs.Lock(w.file(operationLock), false)
 			if err != nil {
 				cancel(errGivesWay)

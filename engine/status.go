@@ -157,21 +157,32 @@ func problems(err error) []string {
 }
 
 func (w *Worktree) statusFiles(ctx context.Context, res *StatusResult, pair *storage.Pair, sel config.Selection) error {
-	ignored, err := w.ignored(ctx, sel)
+	opt, _, err := w.scanOptions(ctx, pair, sel)
 	if err != nil {
 		return err
 	}
-	opt, err := w.changeOptions(pair, sel, ignored)
-	if err != nil {
-		return err
-	}
-	opt.Memory, opt.Limit = w.loadMemory(memoryOfSources), MaxStatusFiles
+	opt.Limit = MaxStatusFiles
 	changes, count, err := worktree.Changes(ctx, opt)
 	if err != nil {
 		return err
 	}
 	res.list(changes, count)
 	return nil
+}
+
+// scanOptions compare all files of the worktree with a pair; ignored is what git
+// ignores now. What an earlier scan remembers is read while git looks for that.
+func (w *Worktree) scanOptions(ctx context.Context, pair *storage.Pair, sel config.Selection) (opt worktree.ChangeOptions, ignored []string, err error) {
+	memory := make(chan *storage.Memory, 1)
+	go func() { memory <- w.loadMemory(memoryOfSources) }()
+	ignored, err = w.ignored(ctx, sel)
+	remembered := <-memory
+	if err != nil {
+		return opt, nil, err
+	}
+	opt, err = w.changeOptions(pair, sel, ignored)
+	opt.Memory = remembered
+	return opt, ignored, err
 }
 
 // changeOptions compare the worktree with a pair.

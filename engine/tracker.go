@@ -106,14 +106,11 @@ func (t *Tracker) files(ctx context.Context, w *Worktree, res *StatusResult, pai
 // scan looks at everything, and gives how many changes there are.
 func (t *Tracker) scan(ctx context.Context, w *Worktree, pair *storage.Pair, sel config.Selection) (count int, err error) {
 	began := w.host.Clock.Now().Add(-ctimeSteps).UnixNano()
-	if t.ignored, err = w.ignored(ctx, sel); err != nil {
-		return 0, err
-	}
-	opt, err := w.changeOptions(pair, sel, t.ignored)
+	opt, ignored, err := w.scanOptions(ctx, pair, sel)
 	if err != nil {
 		return 0, err
 	}
-	opt.Memory, opt.Limit = w.loadMemory(memoryOfSources), maxTracked
+	t.ignored, opt.Limit = ignored, maxTracked
 	late := false // rules of git's may have changed behind its answer, where nobody watched yet
 	if t.Follow != nil {
 		opt.Follow = func(p string, info vfs.Info, repository bool) {

@@ -70,11 +70,11 @@ func (d *decoder) text(limit int) string { return string(d.bytes(int(d.number(ui
 // path reads a path after prev.
 func (d *decoder) path(prev string) string {
 	shared := int(d.number(uint64(len(prev))))
-	rest := d.text(MaxPathBytes)
+	rest := d.bytes(int(d.number(MaxPathBytes)))
 	if d.err != nil {
 		return ""
 	}
-	return prev[:shared] + rest
+	return prev[:shared] + string(rest) // one allocation
 }
 
 // open checks the first two bytes. Versions from nodeVersion to newest are read.

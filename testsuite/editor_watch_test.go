@@ -67,6 +67,55 @@ func TestEditorsAreToldWhatChangesElsewhere(t *testing.T) {
 	a.settled(mark, 1)
 }
 
+// TestEditorsAreToldOfGitsSettings: where git's own settings, of the repository, of
+// the user or of a file that they include, name another file of rules, its rules
+// count at once, and so do those that come into it later.
+func TestEditorsAreToldOfGitsSettings(t *testing.T) {
+	d := newDesk(t, plainConfig)
+	rules := filepath.Join(d.home, "rules")
+	put := func(dir, name, text string) {
+		t.Helper()
+		must(t, os.MkdirAll(filepath.Join(d.home, dir), 0o755))
+		must(t, os.WriteFile(filepath.Join(d.home, dir, name), []byte(text), 0o644))
+	}
+	put("rules", "both", "*.one\n*.two\n")
+	put("rules", "one", "*.one\n")
+	a := d.open(nil)
+	a.settled(0, 0)
+	mark := a.Mark()
+	d.write("src/a.one", "x\n")
+	d.write("src/a.two", "x\n")
+	a.settled(mark, 2)
+
+	mark = a.Mark()
+	d.git("config", "core.excludesFile", filepath.Join(rules, "both"))
+	a.settled(mark, 0)
+	mark = a.Mark()
+	put("rules", "both", "*.two\n")
+	a.settled(mark, 1)
+	mark = a.Mark()
+	d.git("config", "--unset", "core.excludesFile")
+	a.settled(mark, 2)
+
+	// Forklift calls git without the variable that gives this test other settings.
+	own := filepath.Join(d.home, ".gitconfig")
+	mark = a.Mark()
+	d.git("config", "--file", own, "core.excludesFile", filepath.Join(rules, "one"))
+	a.settled(mark, 1)
+	mark = a.Mark()
+	d.git("config", "--file", own, "--unset", "core.excludesFile")
+	a.settled(mark, 2)
+
+	mark = a.Mark()
+	put("more", "settings", "[core]\n\texcludesFile = "+filepath.Join(rules, "one")+"\n")
+	d.git("config", "include.path", filepath.Join(d.home, "more/settings"))
+	a.settled(mark, 1)
+	mark = a.Mark()
+	put("rules", "all", "*.one\n*.two\n")
+	put("more", "settings", "[core]\n\texcludesFile = "+filepath.Join(rules, "all")+"\n")
+	a.settled(mark, 0)
+}
+
 // TestUnsavedBuffersOfANestedWorktree: they keep the worktree around it from
 // nothing, and the inner one from a restore, whether it is open or not.
 func TestUnsavedBuffersOfANestedWorktree(t *testing.T) {

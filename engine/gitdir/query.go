@@ -125,7 +125,7 @@ func (rd *Reader) ExcludesFile(ctx context.Context, r Repo) (string, error) {
 	name, err := rd.line(ctx, r, "config", "--type=path", "--get", "core.excludesFile")
 	switch {
 	case errors.Is(err, errNo):
-		return userExcludes(), nil
+		return userGit("ignore"), nil
 	case err != nil:
 		return "", fmt.Errorf("look for ignore files: %w", err)
 	case name != "" && !filepath.IsAbs(name):
@@ -134,13 +134,14 @@ func (rd *Reader) ExcludesFile(ctx context.Context, r Repo) (string, error) {
 	return name, nil
 }
 
-// userExcludes is git's default for core.excludesFile; "" when there is no home.
-func userExcludes() string {
+// userGit is where git looks for a file of the user's own unless told otherwise;
+// "" when there is no home.
+func userGit(name string) string {
 	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
-		return filepath.Join(dir, "git", "ignore")
+		return filepath.Join(dir, "git", name)
 	}
 	if dir := os.Getenv("HOME"); dir != "" {
-		return filepath.Join(dir, ".config", "git", "ignore")
+		return filepath.Join(dir, ".config", "git", name)
 	}
 	return ""
 }

@@ -159,6 +159,37 @@ func TestExcludes(t *testing.T) {
 	check("x.own", "*.own")
 }
 
+// TestSettingsFiles has git take settings from every place, and asks it where each
+// comes from.
+func TestSettingsFiles(t *testing.T) {
+	isolate(t)
+	dir, home := repository(t), os.Getenv("HOME")
+	r := mustFind(t, dir)
+	has := func(want ...string) {
+		t.Helper()
+		got, err := New().SettingsFiles(t.Context(), r)
+		if err != nil || !slices.IsSorted(got) {
+			t.Errorf("SettingsFiles = %q, %v", got, err)
+		}
+		for _, name := range want {
+			if !slices.Contains(got, name) {
+				t.Errorf("%s is not among %q", name, got)
+			}
+		}
+	}
+	own := []string{home + "/.gitconfig", home + "/.config/git/config", dir + "/.git/config", dir + "/.git/config.worktree"}
+	has(own...) // those that are not there, too
+	git(t, dir, "config", "--global", "include.path", "more/one")
+	write(t, home+"/more/one", "[include]\n\tpath = two\n[includeIf \"onbranch:x/\"]\n\tpath = ~/three\n")
+	write(t, home+"/more/two", "[core]\n\texcludesFile = /elsewhere\n")
+	has(append(own, home+"/more/one", home+"/more/two", home+"/three")...)
+	if name, err := New().ExcludesFile(t.Context(), r); err != nil || name != "/elsewhere" {
+		t.Errorf("git takes %q, %v from the included file", name, err)
+	}
+	t.Setenv("XDG_CONFIG_HOME", home+"/xdg")
+	has(home+"/xdg/git/config", home+"/.gitconfig")
+}
+
 func TestCanceledQuery(t *testing.T) {
 	isolate(t)
 	dir := repository(t)

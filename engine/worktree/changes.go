@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 
 	"forklift/storage"
@@ -62,7 +63,8 @@ func Changes(ctx context.Context, opt ChangeOptions) ([]Change, int, error) {
 		return nil, 0, fmt.Errorf("look for changes: %w", err)
 	}
 	defer root.Close()
-	c := &comparer{prober: prober{ctx, root, opt.Store}, opt: opt, then: pull(ctx, opt.Store, opt.Manifest)}
+	then := readAhead(ctx, func(ctx context.Context) iter.Seq2[storage.Entry, error] { return opt.Store.Walk(ctx, opt.Manifest) })
+	c := &comparer{prober: prober{ctx, root, opt.Store}, opt: opt, then: then}
 	defer c.then.stop()
 	if err := c.walk(); err != nil {
 		return nil, 0, fmt.Errorf("look for changes: %w", err)

@@ -87,7 +87,7 @@ func merge(a, b func() *cursor) iter.Seq2[[2]*storage.Entry, error] {
 
 // cursor is a walk that is read step by step.
 type cursor struct {
-	next func() (storage.Entry, error, bool)
+	next func() (*storage.Entry, error) // nil at the end; not to be called again behind that
 	stop func()
 	at   *storage.Entry // nil at the end
 	err  error
@@ -97,30 +97,24 @@ type cursor struct {
 func pullFrom(seq iter.Seq2[storage.Entry, error]) func() *cursor {
 	return func() *cursor {
 		c := &cursor{}
-		c.next, c.stop = iter.Pull2(seq)
+		next, stop := iter.Pull2(seq)
+		c.stop, c.next = stop, func() (*storage.Entry, error) {
+			e, err, ok := next()
+			if !ok || err != nil {
+				return nil, err
+			}
+			return &e, nil
+		}
 		c.advance()
 		return c
 	}
 }
 
 func pull(ctx context.Context, store Store, manifest storage.ID) *cursor {
-	c := &cursor{stop: func() {}}
 	if manifest.IsZero() {
-		return c
+		return &cursor{stop: func() {}}
 	}
-	c.next, c.stop = iter.Pull2(store.Walk(ctx, manifest))
-	c.advance()
-	return c
+	return pullFrom(store.Walk(ctx, manifest))()
 }
 
-func (c *cursor) advance() {
-	e, err, ok := c.next()
-	c.at = nil
-	switch {
-	case !ok:
-	case err != nil:
-		c.err = err
-	default:
-		c.at = &e
-	}
-}
+func (c *cursor) advance() { c.at, c.err = c.next() }

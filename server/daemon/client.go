@@ -150,7 +150,7 @@ func (d *Daemon) forget(c *client) {
 func (d *Daemon) session(ctx context.Context, c *client) {
 	log := d.log.With("front", c.hello.PID)
 	log.Info("attached", "cwd", c.hello.Cwd, "version", c.hello.Version)
-	_, err := lsp.Serve(ctx, c.conn, c, lsp.Options{Log: log})
+	_, err := lsp.Serve(ctx, c.conn, c, lsp.Options{Log: log, Gate: d.gate})
 	d.forget(c)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		log.Warn("detached", "error", err)

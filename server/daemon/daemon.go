@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"forklift/server/lsp"
 	"forklift/storage/clock"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
@@ -68,6 +69,7 @@ type Daemon struct {
 	log     *slog.Logger
 	hub     Hub
 	started time.Time
+	gate    *lsp.Gate // of the requests of all clients
 
 	sessions sync.WaitGroup // connections
 	mu       sync.Mutex
@@ -123,7 +125,7 @@ func Run(ctx context.Context, opt Options) error {
 		}
 	}
 	d := &Daemon{
-		opt: opt, log: log, hub: hub, started: opt.Clock.Now(),
+		opt: opt, log: log, hub: hub, started: opt.Clock.Now(), gate: lsp.NewGate(lsp.DefaultTogether),
 		clients: map[*client]bool{}, greeting: map[*client]bool{}, leave: make(chan struct{}), touched: make(chan struct{}, 1),
 	}
 	d.serve(ctx, listener)

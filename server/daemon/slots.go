@@ -3,6 +3,8 @@ package daemon
 import (
 	"context"
 	"time"
+
+	"forklift/storage/clock"
 )
 
 const (
@@ -31,14 +33,7 @@ func (d *Daemon) prepareSlots(ctx context.Context) {
 		left int // looks until the next try in any case
 	}
 	known := map[string]seen{}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range clock.Every(ctx, every) {
 		open := map[string]seen{}
 		for _, w := range d.hub.Worktrees() {
 			if !w.Tracked || len(open) >= maxServers || ctx.Err() != nil {

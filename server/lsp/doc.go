@@ -44,4 +44,5 @@
 // at most 16 MiB, at most 16,384 requests of a connection are open, of which at
 // most [DefaultParallel] run outside of lanes, so that a client that floods holds
 // up itself and no other one, and every request to the client ends at a deadline.
+// What the connections of one process run together is bounded by their [Gate].
 package lsp

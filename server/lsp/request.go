@@ -11,11 +11,6 @@ import (
 // maxInFlight is how many requests of a connection may be open.
 const maxInFlight = 16 << 10
 
-// DefaultParallel is how many requests of a connection run at once, unless
-// Options say otherwise: a client that floods gets the same share as one that
-// does not. Requests of a lane are not counted, since each runs alone.
-const DefaultParallel = 8
-
 // errPanic stands for an error that the client is told nothing about.
 var errPanic = errors.New("internal error")
 
@@ -126,12 +121,10 @@ func (s *server) run(ctx context.Context, before <-chan struct{}, laned bool, me
 		}
 	}
 	if !laned {
-		select {
-		case s.places <- struct{}{}:
-			defer func() { <-s.places }()
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := s.share.enter(ctx); err != nil {
+			return nil, err
 		}
+		defer s.share.leave()
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ type Options struct {
 	Log         *slog.Logger  // nil: nowhere
 	CallTimeout time.Duration // 0: DefaultCallTimeout
 	Parallel    int           // requests that run at once; 0: DefaultParallel
+	Gate        *Gate         // of all connections of the process; nil: this one is alone
 	MaxHeader   int           // 0: MaxHeader
 	MaxBody     int           // 0: MaxBody
 	// WatchProcess ends the connection when the process that initialize
@@ -56,7 +57,7 @@ type server struct {
 	dispatch sync.Mutex // held while a message is handled in wire order
 	ended    bool       // nothing is handled any more
 
-	places   chan struct{} // one for each request that runs outside of a lane
+	share    *share // of the places of requests that run outside of a lane
 	requests sync.WaitGroup
 	mu       sync.Mutex
 	inflight map[jsonrpc2.ID]context.CancelFunc
@@ -79,7 +80,10 @@ func Serve(ctx context.Context, rwc io.ReadWriteCloser, h Handler, opt Options) 
 	if opt.Parallel <= 0 {
 		opt.Parallel = DefaultParallel
 	}
-	s.places = make(chan struct{}, opt.Parallel)
+	if opt.Gate == nil {
+		opt.Gate = NewGate(opt.Parallel)
+	}
+	s.share = opt.Gate.share(opt.Parallel)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

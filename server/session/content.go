@@ -90,7 +90,12 @@ func (s *session) inTree(ctx context.Context, t *tree, f func(commands.Worktree)
 	if err != nil {
 		return err
 	}
-	w, err := env.Engine.Open(ctx, t.root)
+	return inWorktree(ctx, env, t.root, f)
+}
+
+// inWorktree runs f on the worktree at dir.
+func inWorktree(ctx context.Context, env commands.Env, dir string, f func(commands.Worktree) error) error {
+	w, err := env.Engine.Open(ctx, dir)
 	if err != nil {
 		return err
 	}

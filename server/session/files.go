@@ -80,13 +80,9 @@ type projectCommand struct {
 
 // commandsRequest answers forklift/commands.
 func (s *session) commandsRequest(ctx context.Context, params json.RawMessage) (any, error) {
-	var p worktreeParams
-	if err := lsp.Decode(params, &p); err != nil {
-		return nil, err
-	}
-	at, err := s.placeOf(p.Worktree, "worktree")
+	at, err := s.worktreeOf(params)
 	if err != nil {
-		return nil, failure(err)
+		return nil, err
 	}
 	r := projectCommands{Commands: []projectCommand{}}
 	env, err := s.envAt(at.dir)

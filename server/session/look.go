@@ -65,12 +65,7 @@ func (t *tree) look(event watch.Event) (again bool) {
 		t.tellMoves(ctx)
 	}
 	watching := event.Dirs || event.Link
-	if watching {
-		t.watcher.Begin(t.target(ctx, false))
-	}
-	if event.Index {
-		t.tracker.Doubt()
-	}
+	t.watchFirst(ctx, event)
 	full, err := commands.StatusTracked(ctx, t.env, &t.tracker, touched(event))
 	if err != nil {
 		t.untracked(ctx, err, wanted)
@@ -92,6 +87,20 @@ func (t *tree) look(event watch.Event) (again bool) {
 	}
 	t.each((*session).refreshLenses)
 	return full.Operation != nil
+}
+
+// watchFirst watches what an event may have changed, before it is looked at.
+func (t *tree) watchFirst(ctx context.Context, event watch.Event) {
+	switch {
+	case event.Dirs || event.Link:
+		t.watcher.Begin(t.target(ctx, false))
+	case event.Settings:
+		// Those who say what git ignores may be others.
+		t.watcher.Extend(t.target(ctx, false))
+	}
+	if event.Index || event.Settings {
+		t.tracker.Doubt()
+	}
 }
 
 // touched are the files that an event names; nil when anything may have
@@ -194,18 +203,10 @@ func (t *tree) follow(dir string, repository bool) {
 }
 
 func targetOf(p *engine.Places) watch.Target {
-	return watch.Target{Root: p.Root, GitDir: p.GitDir, Records: p.Records, Holders: p.Holders, Trust: p.Trust, Dirs: p.Dirs, Rules: p.Rules}
+	return watch.Target{Root: p.Root, GitDir: p.GitDir, Records: p.Records, Holders: p.Holders, Trust: p.Trust, Dirs: p.Dirs, Rules: p.Rules, Settings: p.Settings}
 }
 
 // open runs f on the worktree.
 func (t *tree) open(ctx context.Context, f func(commands.Worktree) error) error {
-	w, err := t.env.Engine.Open(ctx, t.root)
-	if err != nil {
-		return err
-	}
-	err = f(w)
-	if closeErr := w.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return inWorktree(ctx, t.env, t.root, f)
 }

@@ -13,16 +13,26 @@ type worktreeParams struct {
 	Worktree string `json:"worktree"` // URI; may be left out when there is one
 }
 
-// statusRequest answers forklift/status: a status that is begun after the
-// request. A directory that is not tracked is an answer too.
-func (s *session) statusRequest(ctx context.Context, params json.RawMessage) (any, error) {
+// worktreeOf reads the params of a request that says nothing but its worktree. The
+// error is one for the client.
+func (s *session) worktreeOf(params json.RawMessage) (place, error) {
 	var p worktreeParams
 	if err := lsp.Decode(params, &p); err != nil {
-		return nil, err
+		return place{}, err
 	}
 	at, err := s.placeOf(p.Worktree, "worktree")
 	if err != nil {
-		return nil, failure(err)
+		return place{}, failure(err)
+	}
+	return at, nil
+}
+
+// statusRequest answers forklift/status: a status that is begun after the
+// request. A directory that is not tracked is an answer too.
+func (s *session) statusRequest(ctx context.Context, params json.RawMessage) (any, error) {
+	at, err := s.worktreeOf(params)
+	if err != nil {
+		return nil, err
 	}
 	if at.tree != nil {
 		return at.tree.fresh(ctx)

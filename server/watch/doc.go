@@ -2,7 +2,7 @@
 //
 // A [Watcher] looks at one worktree: the directories that hold selected
 // files, the directory of its records, those of its managed commands, the link
-// and the index in its git directory, and the user's approvals. The operating
+// and the index in its git directory, git's settings, and the user's approvals. The operating
 // system reports what happens there; nothing is asked again and again. Events are gathered until it has been
 // quiet for a moment, at most for a bounded time, so that ten thousand changes
 // in a row are a few [Event]s. An event says where to look, never what is

@@ -36,8 +36,18 @@ func (w *Watcher) begin(t Target) {
 	for _, dir := range t.Dirs {
 		w.follow(dir)
 	}
+	w.settings = map[string]bool{}
+	w.files(t)
+}
+
+// files watches the files of a target that say what else counts.
+func (w *Watcher) files(t Target) {
 	for _, rule := range t.Rules {
 		w.followRule(rule)
+	}
+	for _, name := range t.Settings {
+		w.settings[name] = true
+		w.need(filepath.Dir(name))
 	}
 }
 

@@ -47,6 +47,8 @@ type Target struct {
 	Trust   string   // the directory of the user's approvals, which may not be there yet
 	Dirs    []string // relative to Root
 	Rules   []string // absolute or relative to Root: files that say what Dirs are, in whatever directory
+	// Settings are files, absolute, that may say that Rules are others.
+	Settings []string
 }
 
 // Event says where something may have changed.
@@ -56,6 +58,9 @@ type Event struct {
 	Records bool // the worktree's records or its commands
 	Link    bool // it was set up, torn down, moved or removed
 	Index   bool // what git tracks, so that it may ignore other files
+	// Settings: git's settings, so that it may ignore other files, and Rules may
+	// be others: Extend is to be called.
+	Settings bool
 	// Paths are the files, relative to Root, when nothing else may have
 	// changed among the files; nil means that anything may have. They are told
 	// only of directories that the system watches: one that is scanned tells of
@@ -67,7 +72,9 @@ type Event struct {
 const maxPaths = 512
 
 // None reports an event that tells of nothing.
-func (e Event) None() bool { return !e.Files && !e.Dirs && !e.Records && !e.Link && !e.Index }
+func (e Event) None() bool {
+	return !e.Files && !e.Dirs && !e.Records && !e.Link && !e.Index && !e.Settings
+}
 
 // Add merges another event.
 func (e *Event) Add(more Event) {
@@ -89,6 +96,7 @@ func (e *Event) Add(more Event) {
 	e.Records = e.Records || more.Records
 	e.Link = e.Link || more.Link
 	e.Index = e.Index || more.Index
+	e.Settings = e.Settings || more.Settings
 }
 
 // everything is the event after which nothing is known.
@@ -115,13 +123,15 @@ type Watcher struct {
 	closed sync.Once
 
 	// Owned by run.
-	fs      *fsnotify.Watcher // nil: the system gives none
-	target  Target
-	dirs    map[string]bool   // absolute directories of the target's Dirs
-	rules   map[string]bool   // absolute paths of the target's Rules
-	watched map[string]bool   // absolute directories that have a watch
-	scanned map[string]string // those that have none, with what was seen last
-	next    *following        // what stays at End; nil when nobody has begun
+	fs     *fsnotify.Watcher // nil: the system gives none
+	target Target
+	dirs   map[string]bool // absolute directories of the target's Dirs
+	rules  map[string]bool // absolute paths of the target's Rules
+	// settings are the target's Settings.
+	settings map[string]bool
+	watched  map[string]bool   // absolute directories that have a watch
+	scanned  map[string]string // those that have none, with what was seen last
+	next     *following        // what stays at End; nil when nobody has begun
 	// stale: the watches may be of other directories than their names say, so
 	// that the next target gets new ones. A watch stays with a directory that
 	// is moved, below it too, under the old name, and a new one by the new name
@@ -144,7 +154,7 @@ func New(opt Options) *Watcher {
 	w := &Watcher{
 		opt: opt, calls: make(chan func()), out: make(chan Event),
 		quit: make(chan struct{}), ended: make(chan struct{}),
-		dirs: map[string]bool{}, rules: map[string]bool{}, watched: map[string]bool{}, scanned: map[string]string{},
+		dirs: map[string]bool{}, rules: map[string]bool{}, settings: map[string]bool{}, watched: map[string]bool{}, scanned: map[string]string{},
 	}
 	var err error
 	if w.fs, err = fsnotify.NewWatcher(); err != nil {
@@ -177,6 +187,10 @@ func (w *Watcher) Follow(path string, rule bool) {
 		}
 	})
 }
+
+// Extend watches the Rules and Settings of a target too, until the next Set or
+// Begin.
+func (w *Watcher) Extend(t Target) { w.call(func() { w.files(t) }) }
 
 // End lets go of what neither Begin nor Follow have named.
 func (w *Watcher) End() { w.call(w.end) }
@@ -220,7 +234,9 @@ func (w *Watcher) run() {
 		case f := <-w.calls:
 			f()
 		case e := <-events:
-			g.add(w.classify(e))
+			what := w.classify(e)
+			what.Settings = w.settings[filepath.Clean(e.Name)]
+			g.add(what)
 		case err := <-errs:
 			w.opt.Log.Warn("file system events were lost; looking at everything", "error", err)
 			w.stale = true

@@ -25,7 +25,8 @@ func place(t *testing.T, opt Options) (string, Target, *Watcher) {
 	w := New(opt)
 	t.Cleanup(w.Close)
 	target := Target{Root: root, GitDir: filepath.Join(root, ".git"), Records: filepath.Join(root, "records"),
-		Holders: filepath.Join(root, "records/holders"), Dirs: []string{".", "src", "src/deep"}, Rules: []string{".forklift.json", "other/.git", filepath.Join(root, ".git/info/exclude")}}
+		Holders: filepath.Join(root, "records/holders"), Dirs: []string{".", "src", "src/deep"}, Rules: []string{".forklift.json", "other/.git", filepath.Join(root, ".git/info/exclude")},
+		Settings: []string{filepath.Join(root, ".git/config"), filepath.Join(root, "src/settings")}}
 	w.Set(target)
 	return root, target, w
 }
@@ -68,6 +69,8 @@ func TestEventsSayWhereToLook(t *testing.T) {
 		".forklift.json":        {Files: true, Dirs: true},
 		"other/.git":            {Files: true, Dirs: true},
 		".git/info/exclude":     {Files: true, Dirs: true},
+		".git/config":           {Settings: true},
+		"src/settings":          {Files: true, Settings: true},
 		"records/current.json":  {Records: true},
 		"records/holders/x":     {Records: true},
 		".git/forklift.json":    {Link: true},
@@ -272,4 +275,24 @@ func TestApprovalsAndTheIndexAreTold(t *testing.T) {
 	w.Set(target)
 	write(t, filepath.Join(target.Trust, "approval"))
 	next(t, w, Event{Records: true})
+}
+
+// TestExtendWatchesMoreFiles: settings that changed name another rule and other
+// settings, and what was watched before still is.
+func TestExtendWatchesMoreFiles(t *testing.T) {
+	root, _, w := place(t, Options{})
+	for _, dir := range []string{"mine", "included"} {
+		must(t, os.Mkdir(filepath.Join(root, dir), 0o755))
+	}
+	w.Extend(Target{Rules: []string{filepath.Join(root, "mine/ignore")}, Settings: []string{filepath.Join(root, "included/config")}})
+	for name, want := range map[string]Event{
+		"mine/ignore":       {Files: true, Dirs: true},
+		"included/config":   {Settings: true},
+		".git/config":       {Settings: true},
+		".git/info/exclude": {Files: true, Dirs: true},
+		"src/deep/file":     {Files: true},
+	} {
+		write(t, filepath.Join(root, name))
+		next(t, w, want)
+	}
 }

@@ -3,6 +3,7 @@
 package clock
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -17,6 +18,25 @@ type System struct{}
 
 // Now is the present time in UTC.
 func (System) Now() time.Time { return time.Now().UTC() }
+
+// Every yields whenever so much time has passed, until ctx ends. Who takes longer
+// over one turn misses the next ones.
+func Every(ctx context.Context, interval time.Duration) func(yield func() bool) {
+	return func(yield func() bool) {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if ctx.Err() != nil || !yield() {
+				return
+			}
+		}
+	}
+}
 
 // Fake is a clock for tests: it starts at a time and moves on by one second
 // at each reading. It is safe for concurrent use.

@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -28,6 +29,31 @@ func TestFake(t *testing.T) {
 	wg.Wait()
 	if len(seen) != 80 || !seen[start.Add(80*time.Second)] {
 		t.Errorf("80 readings gave %d times", len(seen))
+	}
+}
+
+func TestEvery(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	for range Every(ctx, time.Microsecond) {
+		if n++; n == 3 {
+			break // the context still lives
+		}
+	}
+	for range Every(ctx, time.Microsecond) {
+		if n++; n == 5 {
+			cancel()
+		}
+		if n > 1000 {
+			t.Fatal("it goes on behind the end of its context")
+		}
+	}
+	if n < 5 {
+		t.Errorf("%d turns", n)
+	}
+	for range Every(ctx, time.Hour) {
+		t.Error("a turn after the end")
 	}
 }
 
