@@ -31,6 +31,7 @@ type world struct {
 	servers map[string]*fakeServer // by branch
 	broken  bool                   // servers do not start
 	mute    bool                   // servers accept no session of ours
+	torn    bool                   // a database at rest does not tell how to read it
 	busy    int                    // how often a client is seen that has a transaction open
 	joined  time.Time              // when that client came
 	boots   int
@@ -401,6 +402,9 @@ func (d *fakeDB) Stop(context.Context) error {
 }
 
 func (d *fakeDB) Trees(_ context.Context, s Slot, hot bool) ([]DatabaseTree, error) {
+	if d.world.torn && !hot {
+		return nil, &fault.Error{Op: "read version", Path: d.file(s, "version"), Err: fs.ErrNotExist}
+	}
 	rules := storage.Rules{Unit: storage.Pages, Moving: hot}
 	rules.Filter = func(name string, _ vfs.Info) storage.Decision {
 		if hot && name == "state" {

@@ -118,6 +118,10 @@ func (r *restoring) keepDiscarded(ctx context.Context) error {
 	if !isKept(r.safety) || r.j.Part.leavesData() {
 		return nil
 	}
+	if _, err := r.w.fs.Lstat(r.w.branch.SlotDir(r.j.Before.Slot)); errors.Is(err, fs.ErrNotExist) {
+		r.warnings = append(r.warnings, "the database as it was is not there any more: `forklift restore "+r.safety.Name+" --code-only` brings back the files alone")
+		return nil
+	}
 	r.warnings = append(r.warnings, "the database as it was could not be saved and was set aside: undo brings it back as it was")
 	return r.w.keep(ctx, r.j.Before.Slot, r.safety.ID)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"forklift/storage/durable"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
 )
@@ -153,5 +154,50 @@ func TestDiscardingCutAtEveryCall(t *testing.T) {
 				t.Logf("%d power cuts", calls)
 			})
 		}
+	}
+}
+
+// TestDiscardingWhatCannotBeRead is of a database that was stopped cleanly, and
+// of which then a file was lost that tells how to read it.
+func TestDiscardingWhatCannotBeRead(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	must(t, wt.StopDatabase(ctx, WaitOptions{}))
+	before := w.state(wt)
+	w.torn = true
+	err := restoreOne(wt)
+	wantKind(t, err, fault.Failed)
+	if !strings.Contains(fault.HintOf(err), "--discard-current") {
+		t.Fatalf("the hint is %q, want it to name --discard-current", fault.HintOf(err))
+	}
+	if got := w.state(wt); got != before {
+		t.Fatalf("refused, and now it is\n%s\nwant\n%s", got, before)
+	}
+	must(t, discard(wt))
+	w.torn = false
+	if got := w.state(wt); !strings.HasSuffix(got, "rows: one;") {
+		t.Fatalf("restored\n%s", got)
+	}
+	_, err = wt.Undo(ctx, WaitOptions{})
+	must(t, err)
+	if got := w.state(wt); got != before {
+		t.Fatalf("undo leads to\n%s\nwant\n%s", got, before)
+	}
+}
+
+// TestDiscardingWhatIsGone is of a database of which nothing is left.
+func TestDiscardingWhatIsGone(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t)
+	wt := history(w)
+	must(t, wt.StopDatabase(ctx, WaitOptions{}))
+	slot, err := wt.selectedSlot()
+	must(t, err)
+	must(t, durable.RemoveAll(w.fs, wt.branch.SlotDir(slot)))
+	res, err := wt.Restore(ctx, RestoreOptions{Ref: "one", DiscardCurrent: true})
+	must(t, err)
+	if said := strings.Join(res.Warnings, "\n"); !strings.Contains(said, res.SafetyName+" --code-only") || strings.Contains(said, "set aside") {
+		t.Fatalf("warnings: %q", said)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"forklift/engine/config"
@@ -250,13 +251,12 @@ func (r *restoring) beginSave(ctx context.Context) (*saver, error) {
 	if r.j.Part.leavesData() {
 		return nil, nil
 	}
-	if err := r.recoverUnclean(ctx); err != nil {
+	if err := r.readable(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil, canceled(ctx)
 		}
-		if !r.opt.DiscardCurrent && !r.restsOnKept(ctx) {
-			return nil, &fault.Error{Op: r.j.Verb, Path: r.w.branch.SlotDir(r.j.Before.Slot), Err: fmt.Errorf("the present database cannot be saved: %w", err),
-				Hint: "Mend it, or give --discard-current to restore without saving it."}
+		if fault.KindOf(err) == fault.Busy || !r.opt.DiscardCurrent && !r.restsOnKept(ctx) {
+			return nil, err
 		}
 		return nil, nil
 	}
@@ -267,6 +267,32 @@ func (r *restoring) beginSave(ctx context.Context) (*saver, error) {
 	err = r.firstPass(ctx, s)
 	r.readAt = r.w.host.Clock.Now()
 	return s, err
+}
+
+// readable brings the cluster to a state that can be read. Its error is why the
+// present database cannot be saved. A running server has its files read by
+// itself every moment; of one at rest, what says how to read it may be lost.
+func (r *restoring) readable(ctx context.Context) error {
+	slot := r.j.Before.Slot
+	cannot := func(err error, mend string) error {
+		return &fault.Error{Op: r.j.Verb, Path: r.w.branch.SlotDir(slot), Err: fmt.Errorf("the present database cannot be saved: %w", err),
+			Hint: mend + ", or give --discard-current to restore without saving it."}
+	}
+	if err := r.recoverUnclean(ctx); err != nil {
+		return cannot(err, "Mend it")
+	}
+	if r.running {
+		return nil
+	}
+	_, err := r.w.db.Trees(ctx, slot, false)
+	if err == nil {
+		return nil
+	}
+	mend := "Mend it"
+	if hint := fault.HintOf(err); hint != "" {
+		mend = strings.TrimSuffix(hint, ".")
+	}
+	return cannot(err, mend)
 }
 
 // save captures the present state as the safety pair and leaves the server
