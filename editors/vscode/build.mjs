@@ -19,7 +19,7 @@ const result = await build({
 	sourcemap: tests ? 'inline' : false,
 	legalComments: 'none', // they are in NOTICE.txt, whole
 	metafile: true,
-	external: ['playwright-core', ...(tests ? [] : ['vscode', './languageClient.js'])],
+	external: ['playwright-core', './languageClient.js', ...(tests ? [] : ['vscode'])],
 	...(tests ? { alias: { vscode: './test/unit/vscode.ts' } } : {}),
 	logLevel: 'warning',
 });

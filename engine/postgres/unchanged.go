@@ -58,10 +58,8 @@ func (c *cluster) stillFacts(slot engine.Slot, major int, control *controlfile.F
 		return nil
 	}
 	defer root.Close()
-	for _, dir := range []string{"pg_twophase", "pg_replslot"} {
-		if list, err := root.ReadDir(dir); err != nil || len(list) > 0 {
-			return nil
-		}
+	if kept, err := keptBeside(root); err != nil || kept {
+		return nil
 	}
 	if unlogged, err := hasUnlogged(root); err != nil || unlogged {
 		return nil
@@ -75,6 +73,17 @@ func (c *cluster) stillFacts(slot engine.Slot, major int, control *controlfile.F
 		return nil
 	}
 	return &still{End: end, Settings: settings}
+}
+
+// keptBeside reports prepared transactions and replication slots, which a
+// cluster keeps in files of their own: a slot is made without any WAL.
+func keptBeside(root vfs.Root) (bool, error) {
+	for _, dir := range []string{"pg_twophase", "pg_replslot"} {
+		if list, err := root.ReadDir(dir); err != nil || len(list) > 0 {
+			return len(list) > 0, err
+		}
+	}
+	return false, nil
 }
 
 // endOfWAL is the byte behind the shutdown checkpoint that the control file
@@ -162,7 +171,8 @@ func addSettings(root vfs.Root, dir string, plan *treePlan, h *blake3.Hasher, le
 
 // Unchanged reports that the running server holds what these facts describe,
 // which the slot held when the server was started on it: its WAL has not gone
-// on, no transaction id was taken, and the settings are the same.
+// on, no transaction id was taken, there is no replication slot, and the
+// settings are the same.
 //
 // Why that suffices: after the clean stop no transaction was open, so whatever
 // changes rows, tables or roles since takes a transaction id, and so does the
@@ -199,6 +209,9 @@ func (c *cluster) Unchanged(ctx context.Context, slot engine.Slot, data json.Raw
 	}
 	insert, next, err := c.progress(ctx)
 	if err != nil || !follows(end, insert) || next != f.NextXID {
+		return false
+	}
+	if kept, err := keptBeside(root); err != nil || kept {
 		return false
 	}
 	settings, err := settingsOf(root)

@@ -31,7 +31,7 @@ export interface WorktreeState {
 }
 
 export interface State {
-	/** noFolder, untrusted, starting, noBinary, failed or running. */
+	/** noFolder, untrusted, starting, noBinary, failed, paused or running. */
 	phase: string;
 	worktrees: WorktreeState[];
 }

@@ -9,6 +9,7 @@ import { FileStatus } from './languageStatus';
 import { middleware } from './middleware';
 import { Server, openLog } from './server';
 import { StatusBar } from './statusBar';
+import { Trace } from './trace';
 import { reloadStale } from './unsaved';
 import { ChangesView } from './views/changes';
 import { CheckpointsView } from './views/checkpoints';
@@ -17,25 +18,30 @@ import { Worktrees } from './worktrees';
 /** Registers everything and starts the server without waiting for it. */
 export function activate(context: ExtensionContext): ForkliftApi {
 	const log = openLog();
+	const trace = new Trace();
 	const server: Server = new Server(
 		log,
 		middleware((uri: Uri) => contentOf(server, uri)),
+		trace,
 	);
 	const worktrees = new Worktrees(server);
 	const app: App = { context, log, server, worktrees };
 	const checkpoints = new CheckpointsView(app);
+	const changes = new ChangesView(app);
 	const api = createApi(server, worktrees, context.subscriptions);
 	context.subscriptions.push(
-		log,
 		server,
+		trace,
+		log,
 		worktrees,
 		checkpoints,
-		new ChangesView(app),
+		changes,
 		new StatusBar(server, worktrees),
 		new FileStatus(app),
 		taskProvider(app),
-		...registerCommands(app, () => checkpoints.refresh()),
+		...registerCommands(app, () => [checkpoints, changes].forEach((view) => view.refresh())),
 		server.onRestored((r) => void reloadStale(r.files.flatMap((f) => f.uri ?? []))),
+		server.onRestored(() => changes.refresh()), // what is defined otherwise, too
 		server.onDidChangePhase((phase) => void (phase === 'noBinary' && offerProgram(app))),
 		workspace.onDidGrantWorkspaceTrust(() => server.restart()),
 		workspace.onDidChangeConfiguration((e) => e.affectsConfiguration('forklift.path') && void server.restart()),

@@ -157,6 +157,8 @@ export interface DiffResult {
 	file_count: number;
 	tables: TableChange[];
 	rows_known: boolean;
+	definitions: DefinitionChange[];
+	definitions_known: boolean;
 }
 
 /** What forklift/didRestore carries. */

@@ -8,16 +8,17 @@ import { Disposable, EventEmitter, type CancellationToken, type LogOutputChannel
 import type { LanguageClient, Middleware, WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport } from 'vscode-languageclient/node';
 import { type Binary, NoBinary, findBinary } from './binary';
 import type { DidRestore, Status } from './protocol';
+import type { Trace } from './trace';
 
-/** Where the connection is. Only in "running" there is somebody to ask. */
-export type Phase = 'noFolder' | 'untrusted' | 'starting' | 'noBinary' | 'failed' | 'running';
+/** Where the connection is. Only in "running" there is somebody to ask; "paused" is the user's wish. */
+export type Phase = 'noFolder' | 'untrusted' | 'starting' | 'noBinary' | 'failed' | 'paused' | 'running';
 
 /** How much of what the program says on its standard error is kept for messages. */
 const MAX_STDERR = 4000;
 
 export class Server implements Disposable {
 	phase: Phase = 'starting';
-	/** Why the phase is noBinary or failed. */
+	/** Why the phase is noBinary, failed or paused. */
 	reason = '';
 	/** The phase is noBinary because the program is too old. */
 	tooOld = false;
@@ -38,6 +39,7 @@ export class Server implements Disposable {
 	constructor(
 		private readonly log: LogOutputChannel,
 		private readonly middleware: Middleware,
+		private readonly trace: Trace,
 	) {}
 
 	/** Starts the program if this window has folders that are trusted. It never fails; see phase. */
@@ -83,6 +85,19 @@ export class Server implements Disposable {
 		await this.start();
 	}
 
+	/**
+	 * Ends the program of this window until it is restarted: nothing is watched
+	 * and counted for it. What an operation has begun is finished all the same;
+	 * databases, and the windows of others, go on.
+	 */
+	async pause(): Promise<void> {
+		const mine = this.starting + 1;
+		await this.stop();
+		if (mine === this.starting) {
+			this.enter('paused', l10n.t('Forklift is paused in this window.'));
+		}
+	}
+
 	private connect(binary: Binary, lib: typeof import('./languageClient.js')): LanguageClient {
 		this.stderr = '';
 		const client = new lib.LanguageClient(
@@ -92,6 +107,7 @@ export class Server implements Disposable {
 			{
 				documentSelector: [{ scheme: 'file' }],
 				outputChannel: this.log,
+				traceOutputChannel: this.trace.channel,
 				revealOutputChannelOn: lib.RevealOutputChannelOn.Never,
 				initializationFailedHandler: () => false,
 				middleware: this.middleware,
@@ -121,7 +137,9 @@ export class Server implements Disposable {
 	}
 
 	private enter(phase: Phase, reason = ''): void {
-		if (reason) {
+		if (phase === 'paused') {
+			this.log.info(reason);
+		} else if (reason) {
 			this.log.error(reason);
 		}
 		this.phase = phase;
@@ -132,7 +150,7 @@ export class Server implements Disposable {
 	/** Asks something; worktree is the path of its top. */
 	request<R>(method: string, params: object, token?: CancellationToken): Promise<R> {
 		if (!this.client || this.phase !== 'running') {
-			return Promise.reject(new Error(l10n.t('Forklift does not run.')));
+			return Promise.reject(new Error(this.reason || l10n.t('Forklift does not run.')));
 		}
 		// A token that is undefined would be taken for a second parameter.
 		return token ? this.client.sendRequest<R>(method, params, token) : this.client.sendRequest<R>(method, params);

@@ -59,6 +59,7 @@ export class StatusBar implements Disposable {
 			untrusted: ['$(shield)', l10n.t('untrusted'), 'workbench.trust.manage'],
 			noBinary: ['$(warning)', this.server.tooOld ? l10n.t('forklift too old') : l10n.t('forklift not found'), 'forklift.choosePath'],
 			failed: ['$(error)', l10n.t('forklift failed'), 'forklift.showLog'],
+			paused: ['$(debug-pause)', l10n.t('paused'), 'forklift.resume'],
 			starting: ['$(sync~spin)', l10n.t('starting'), 'forklift.showActions'],
 			running: ['$(sync~spin)', l10n.t('looking'), 'forklift.showActions'],
 		};
@@ -66,13 +67,14 @@ export class StatusBar implements Disposable {
 		this.item.text = `${icon} ${text}`;
 		this.item.command = command;
 		const tip = new MarkdownString(undefined, true);
-		tip.isTrusted = { enabledCommands: ['forklift.restart', 'forklift.showLog', 'workbench.trust.manage'] };
-		tip.appendText(phase === 'untrusted' ? l10n.t('Forklift waits until this workspace is trusted.') : `Forklift: ${this.server.reason || text}`);
-		tip.appendMarkdown(
-			phase === 'untrusted'
-				? `\n\n[${l10n.t('Manage trust')}](command:workbench.trust.manage)`
-				: `\n\n[${l10n.t('Restart')}](command:forklift.restart) · [${l10n.t('Show log')}](command:forklift.showLog)`,
-		);
+		tip.isTrusted = { enabledCommands: ['forklift.restart', 'forklift.resume', 'forklift.showLog', 'workbench.trust.manage'] };
+		tip.appendText(phase === 'untrusted' ? l10n.t('Forklift waits until this workspace is trusted.') : this.server.reason || `Forklift: ${text}`);
+		const log = link(l10n.t('Log'), 'forklift.showLog');
+		const links: Partial<Record<Phase, string[]>> = {
+			untrusted: [link(l10n.t('Manage trust'), 'workbench.trust.manage')],
+			paused: [link(l10n.t('Resume'), 'forklift.resume'), log],
+		};
+		tip.appendMarkdown(`\n\n${(links[phase] ?? [log, link(l10n.t('Restart'), 'forklift.restart')]).join(' · ')}`);
 		this.item.tooltip = tip;
 		this.item.backgroundColor =
 			phase === 'failed' ? new ThemeColor('statusBarItem.errorBackground') : phase === 'noBinary' ? new ThemeColor('statusBarItem.warningBackground') : undefined;
@@ -86,34 +88,42 @@ export class StatusBar implements Disposable {
 	}
 }
 
-const tooltipCommands = ['capture', 'restore', 'undo', 'recover', 'setUp', 'trust', 'compareWorktree', 'showLog', 'restart'].map((c) => `forklift.${c}`);
+const link = (title: string, command: string) => `[${title}](command:${command})`;
+
+const tooltipCommands = ['capture', 'restore', 'undo', 'recover', 'setUp', 'trust', 'compareWorktree', 'showLog', 'restart', 'pause'].map((c) => `forklift.${c}`);
 
 function tooltip(s: Status): MarkdownString {
 	const tip = new MarkdownString(undefined, true);
 	tip.isTrusted = { enabledCommands: tooltipCommands };
-	const link = (title: string, command: string) => `[${title}](command:forklift.${command})`;
 	const links: string[] = [];
+	const offer = (title: string, command: string) => links.push(link(title, `forklift.${command}`));
 	if (!s.tracked) {
 		tip.appendText((s.problems ?? []).join('\n'));
-		links.push(link(l10n.t('Set up'), 'setUp'));
+		offer(l10n.t('Set up'), 'setUp');
 	} else if (s.interrupted) {
 		tip.appendText(
 			s.interrupted.forward
 				? l10n.t('The {0} of {1} was cut off. Recover finishes it.', s.interrupted.verb, s.interrupted.target)
 				: l10n.t('The {0} of {1} was cut off. Recover takes it back.', s.interrupted.verb, s.interrupted.target),
 		);
-		links.push(link(l10n.t('Recover'), 'recover'));
+		offer(l10n.t('Recover'), 'recover');
 	} else {
 		facts(tip, s);
-		links.push(link(l10n.t('Capture'), 'capture'));
+		offer(l10n.t('Capture'), 'capture');
 		if (s.checkpoint) {
-			links.push(link(l10n.t('Compare'), 'compareWorktree'), link(l10n.t('Restore'), 'restore'), link(l10n.t('Undo'), 'undo'));
+			offer(l10n.t('Compare'), 'compareWorktree');
+			offer(l10n.t('Restore'), 'restore');
+			offer(l10n.t('Undo'), 'undo');
 		}
 		if (!s.trusted) {
-			links.push(link(l10n.t('Trust'), 'trust'));
+			offer(l10n.t('Trust'), 'trust');
 		}
 	}
-	links.push(link(l10n.t('Log'), 'showLog'), link(l10n.t('Restart'), 'restart'));
+	tip.appendMarkdown(`\n\n${links.join(' · ')}`);
+	links.length = 0; // a line of their own: they are about Forklift, and not about the worktree
+	offer(l10n.t('Log'), 'showLog');
+	offer(l10n.t('Restart'), 'restart');
+	offer(l10n.t('Pause'), 'pause');
 	tip.appendMarkdown(`\n\n${links.join(' · ')}`);
 	return tip;
 }

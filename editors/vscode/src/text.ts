@@ -29,6 +29,11 @@ export function rows(n: number): string {
 	return n === 1 ? l10n.t('1 row') : l10n.t('{0} rows', n);
 }
 
+/** How many objects of a database are defined otherwise. */
+export function definitions(n: number): string {
+	return n === 1 ? l10n.t('1 definition') : l10n.t('{0} definitions', n);
+}
+
 /** A size with one digit behind the point, in units of 1024. */
 export function bytes(n: number): string {
 	const units = ['B', 'KB', 'MB', 'GB', 'TB'];
@@ -113,8 +118,15 @@ export function some(names: string[], total: number, n: number): string {
 	return shown.join('\n');
 }
 
-/** Letters for what happened to a file, as source control has them. */
-export const changeLetters: Record<FileChange['change'], string> = { added: 'A', modified: 'M', removed: 'D', mode: 'P' };
+/** What happened to a file, in a word: letters are beside it already, of git, which compares with its own commit. */
+export function changeWord(change: FileChange['change']): string {
+	return { added: l10n.t('added'), modified: l10n.t('modified'), removed: l10n.t('removed'), mode: l10n.t('permissions') }[change];
+}
+
+/** Who made a checkpoint. Agents and others have names of their own. */
+export function maker(actor: string): string {
+	return { lsp: l10n.t('an editor'), cli: l10n.t('the command line') }[actor] ?? actor;
+}
 
 /** What the question before a restore says will happen. */
 export function planDetail(p: RestorePlan): string {
@@ -150,9 +162,9 @@ function databaseDetail(d: DatabasePlan): string {
 	} else {
 		parts.push(d.rows_known ? l10n.t('The database is replaced; no row differs.') : l10n.t('The database is replaced. Which rows differ is not known: {0}.', d.problems?.join('; ') || l10n.t('its server is stopped')));
 	}
-	const definitions = d.definitions.map((o) => `    ${o.kind} ${o.name}  ${o.change}`);
-	if (definitions.length > 0) {
-		parts.push(l10n.t('What is defined otherwise:') + '\n' + some(definitions, definitions.length, 8));
+	const defined = d.definitions.map((o) => `    ${o.kind} ${o.name}  ${o.change}`);
+	if (defined.length > 0) {
+		parts.push(l10n.t('What is defined otherwise:') + '\n' + some(defined, defined.length, 8));
 	}
 	if (d.catalogs && !d.definitions_known) {
 		parts.push(l10n.t('Whether tables, views or functions are defined otherwise is not known.'));
@@ -170,7 +182,7 @@ export function planLine(p: RestorePlan): string {
 		parts.push(n > 0 ? rows(n) : l10n.t('no row'));
 	}
 	if (d && d.definitions.length > 0) {
-		parts.push(d.definitions.length === 1 ? l10n.t('1 definition') : l10n.t('{0} definitions', d.definitions.length));
+		parts.push(definitions(d.definitions.length));
 	}
 	return parts.join(' · ');
 }

@@ -5,7 +5,7 @@ import { openDiff, openDiffs } from '../content';
 import { pickCheckpoint } from '../pick';
 import type { DiffResult, FileInfo } from '../protocol';
 import { type Argument, type FileRow, fileOf, isCheckpointRow, worktreeOf } from '../target';
-import { reference, rows, tableCounts } from '../text';
+import { reference, rows, some, tableCounts } from '../text';
 
 /** Compares a file with how it was at a checkpoint that the user picks. */
 export async function compareFile(app: App, a: Argument): Promise<void> {
@@ -20,7 +20,7 @@ export async function compareFile(app: App, a: Argument): Promise<void> {
 	await openDiff(file, c.id, c.name);
 }
 
-/** Compares all files with a checkpoint in one editor; tables that differ are told. */
+/** Compares all files with a checkpoint in one editor; tables that differ, and what is defined otherwise, are told. */
 export async function compareWorktree(app: App, a: Argument): Promise<void> {
 	const s = await worktreeOf(app, a);
 	const c = isCheckpointRow(a)
@@ -34,12 +34,14 @@ export async function compareWorktree(app: App, a: Argument): Promise<void> {
 	const total = diff.tables.reduce((n, t) => n + (t.inserted ?? 0) + (t.updated ?? 0) + (t.deleted ?? 0), 0);
 	const database =
 		tables.length > 0
-			? l10n.t('Tables that differ: {0}', tables.slice(0, 5).join(', ')) + (total > 0 ? ` (${rows(total)})` : '')
+			? l10n.t('Tables that differ: {0}', some(tables, tables.length, 5).split('\n').join(', ')) + (total > 0 ? ` (${rows(total)}).` : '.')
 			: diff.rows_known
 				? l10n.t('No row differs.')
 				: l10n.t('Which rows differ is not known while the server is stopped.');
-	const some = diff.files.length === 0 ? l10n.t('No file differs from {0}.', c.name) + ' ' : '';
-	void window.showInformationMessage(some + database);
+	const definitions = diff.definitions.map((d) => `${d.kind} ${d.name} ${d.change}`);
+	const defined = definitions.length > 0 ? ' ' + l10n.t('Defined otherwise: {0}.', some(definitions, definitions.length, 5).split('\n').join(', ')) : '';
+	const same = diff.files.length === 0 ? l10n.t('No file differs from {0}.', c.name) + ' ' : '';
+	void window.showInformationMessage(same + database + defined);
 }
 
 /** Opens what changed in a file of the view Changes Since. */

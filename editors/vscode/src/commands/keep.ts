@@ -79,5 +79,5 @@ export async function trust(app: App, a: Argument): Promise<void> {
 		throw new CancellationError();
 	}
 	await app.server.verb<TrustResult>('trust', s.worktree.path, { plan: shown.plan_id });
-	void window.showInformationMessage(l10n.t('Approved.'));
+	void window.showInformationMessage(l10n.t('Approved what .forklift.json runs in {0}.', s.worktree.name));
 }

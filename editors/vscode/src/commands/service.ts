@@ -1,4 +1,4 @@
-/** Show Actions, Restart, Copy Diagnostics, Show Walkthrough, Choose the Program. */
+/** Show Actions, Copy Diagnostics, Show Walkthrough, Choose the Program. */
 import { arch, platform, release } from 'node:os';
 import { ConfigurationTarget, type QuickPickItem, QuickPickItemKind, ThemeIcon, commands, env, l10n, version, window, workspace } from 'vscode';
 import type { App } from '../app';
@@ -25,10 +25,13 @@ export async function showActions(app: App): Promise<void> {
 
 function actions(app: App, s: Status | undefined): Action[] {
 	const action = (icon: string, label: string, command: string, description = ''): Action => ({ label, command, description, iconPath: new ThemeIcon(icon) });
+	const paused = app.server.phase === 'paused';
 	const service: Action[] = [
 		{ label: '', kind: QuickPickItemKind.Separator },
+		...(paused ? [action('play', l10n.t('Resume'), 'forklift.resume')] : []),
 		action('output', l10n.t('Show Log'), 'forklift.showLog'),
-		action('refresh', l10n.t('Restart'), 'forklift.restart'),
+		...(paused ? [] : [action('refresh', l10n.t('Restart'), 'forklift.restart')]),
+		...(app.server.phase === 'running' ? [action('circle-slash', l10n.t('Pause'), 'forklift.pause', l10n.t('in this window'))] : []),
 		action('book', l10n.t('Show Walkthrough'), 'forklift.showWalkthrough'),
 	];
 	if (app.server.phase === 'untrusted') {

@@ -1,4 +1,9 @@
-/** The view Changes Since: files with their diffs, and tables with how many rows changed. */
+/**
+ * The view Changes Since: files with their diffs, tables with how many rows
+ * changed, and what is defined otherwise: columns, views, functions. A status
+ * has the files and the rows. Definitions take longer to compare: they are
+ * asked for while the view is looked at, and again when the database changed.
+ */
 import {
 	Disposable,
 	EventEmitter,
@@ -13,13 +18,17 @@ import {
 } from 'vscode';
 import type { App } from '../app';
 import { canOpen, fileUri } from '../content';
-import type { FileChange, Status, TableChange } from '../protocol';
+import { failureOf } from '../failure';
+import type { DefinitionChange, DiffResult, FileChange, Status, TableChange } from '../protocol';
 import type { FileRow } from '../target';
-import { changeLetters, changes, files, rows, tableCounts, tableWords } from '../text';
+import { changeWord, changes, definitions, files, reference, rows, tableCounts, tableWords } from '../text';
 
 interface GroupNode {
-	kind: 'files' | 'tables';
+	kind: 'files' | 'tables' | 'definitions';
 	status: Status;
+	/** How much of it there is: in short behind the label, and in words for those who hear it. */
+	count: string;
+	words: string;
 }
 
 interface FileNode extends FileRow {
@@ -33,7 +42,13 @@ interface TableNode {
 	table: TableChange;
 }
 
-type Node = GroupNode | FileNode | TableNode;
+interface DefinitionNode {
+	kind: 'definition';
+	path: string;
+	definition: DefinitionChange;
+}
+
+type Node = GroupNode | FileNode | TableNode | DefinitionNode;
 
 export class ChangesView implements TreeDataProvider<Node>, Disposable {
 	private readonly emitter = new EventEmitter<void>();
@@ -41,14 +56,29 @@ export class ChangesView implements TreeDataProvider<Node>, Disposable {
 	private readonly view: TreeView<Node>;
 	private readonly disposables: Disposable[];
 	private seen = '';
+	private definitions: { path: string; list: DefinitionChange[] } = { path: '', list: [] };
+	private asked = ''; // what the definitions are of
+	private asking: Promise<void> | undefined;
 
 	constructor(private readonly app: App) {
 		this.view = window.createTreeView<Node>('forklift.changes', { treeDataProvider: this, showCollapseAll: true });
-		this.disposables = [this.emitter, this.view, app.worktrees.onDidChange(() => this.update())];
+		this.disposables = [
+			this.emitter,
+			this.view,
+			app.worktrees.onDidChange(() => this.update()),
+			this.view.onDidChangeVisibility((e) => e.visible && this.refresh()),
+		];
+	}
+
+	/** Looks again whatever was seen. */
+	refresh(): void {
+		this.asked = '';
+		this.update();
 	}
 
 	private update(): void {
 		const s = this.app.worktrees.active();
+		this.look(s);
 		const now = s ? JSON.stringify([s.worktree.path, s.checkpoint?.id, s.files, s.tables, s.file_count]) : '';
 		if (now === this.seen) {
 			return;
@@ -60,6 +90,48 @@ export class ChangesView implements TreeDataProvider<Node>, Disposable {
 		this.view.badge = s && n > 0 ? { value: n, tooltip: l10n.t('{0} since {1}', changes(s), s.checkpoint?.name ?? '') } : undefined;
 	}
 
+	/** Compares the definitions, one question at a time, unless that was done for the database as it is now. */
+	private look(s: Status | undefined): void {
+		if (s?.operation) {
+			this.asked = ''; // a restore changes definitions without any row
+		}
+		if (!this.view.visible || this.asking || s?.operation || s?.interrupted) {
+			return;
+		}
+		const now = s?.tracked && s.checkpoint ? JSON.stringify([s.worktree.path, s.checkpoint.id, s.tables, s.server.state]) : '';
+		if (now === this.asked) {
+			return;
+		}
+		this.asked = now;
+		this.asking = this.compare(s).then((list) => {
+			this.asking = undefined;
+			const found = { path: s?.worktree.path ?? '', list };
+			if (JSON.stringify(found) !== JSON.stringify(this.definitions)) {
+				this.definitions = found;
+				this.emitter.fire();
+			}
+			this.look(this.app.worktrees.active()); // what came meanwhile
+		});
+	}
+
+	/** What was found to be defined otherwise in a worktree. */
+	private defined(s: Status): DefinitionChange[] {
+		return this.definitions.path === s.worktree.path ? this.definitions.list : [];
+	}
+
+	private async compare(s: Status | undefined): Promise<DefinitionChange[]> {
+		if (!s?.tracked || !s.checkpoint) {
+			return [];
+		}
+		try {
+			const a = reference(s.checkpoint, s.worktree.name);
+			return (await this.app.server.verb<DiffResult>('diff', s.worktree.path, { a, name_only: true })).definitions;
+		} catch (e) {
+			this.app.log.debug(`compare the definitions of ${s.worktree.path}: ${failureOf(e).message}`);
+			return []; // files and rows stand without them
+		}
+	}
+
 	getChildren(node?: Node): Node[] {
 		const s = node && 'status' in node ? node.status : this.app.worktrees.active();
 		if (!s?.tracked || !s.checkpoint) {
@@ -68,15 +140,22 @@ export class ChangesView implements TreeDataProvider<Node>, Disposable {
 		if (!node) {
 			const groups: GroupNode[] = [];
 			if (s.file_count > 0) {
-				groups.push({ kind: 'files', status: s });
+				groups.push({ kind: 'files', status: s, count: String(s.file_count), words: files(s.file_count) });
 			}
 			if (s.tables.length > 0) {
-				groups.push({ kind: 'tables', status: s });
+				groups.push({ kind: 'tables', status: s, count: rows(s.row_count), words: rows(s.row_count) });
+			}
+			const n = this.defined(s).length;
+			if (n > 0) {
+				groups.push({ kind: 'definitions', status: s, count: String(n), words: definitions(n) });
 			}
 			return groups;
 		}
 		if (node.kind === 'files') {
 			return s.files.map((f) => ({ kind: 'file', path: f.path, file: fileUri(s, f.path), change: f.change }));
+		}
+		if (node.kind === 'definitions') {
+			return this.defined(s).map((definition) => ({ kind: 'definition', path: s.worktree.path, definition }));
 		}
 		return node.kind === 'tables' ? s.tables.map((table) => ({ kind: 'table', path: s.worktree.path, table })) : [];
 	}
@@ -87,6 +166,8 @@ export class ChangesView implements TreeDataProvider<Node>, Disposable {
 				return fileItem(node);
 			case 'table':
 				return tableItem(node);
+			case 'definition':
+				return definitionItem(node);
 			default:
 				return groupItem(node);
 		}
@@ -99,11 +180,12 @@ export class ChangesView implements TreeDataProvider<Node>, Disposable {
 
 function groupItem(node: GroupNode): TreeItem {
 	const s = node.status;
-	const ofFiles = node.kind === 'files';
-	const item = new TreeItem(ofFiles ? l10n.t('Files') : l10n.t('Tables'), TreeItemCollapsibleState.Expanded);
+	const label = { files: l10n.t('Files'), tables: l10n.t('Tables'), definitions: l10n.t('Definitions') }[node.kind];
+	const item = new TreeItem(label, TreeItemCollapsibleState.Expanded);
 	item.id = `${node.kind}:${s.worktree.path}`;
-	item.description = ofFiles ? files(s.file_count) : rows(s.row_count);
+	item.description = node.count;
 	item.contextValue = node.kind;
+	item.accessibilityInformation = { label: l10n.t('{0} that differ from {1}: {2}', label, s.checkpoint?.name ?? '', node.words) };
 	return item;
 }
 
@@ -112,9 +194,10 @@ function fileItem(node: FileNode): TreeItem {
 	const dir = node.path.slice(0, Math.max(0, node.path.lastIndexOf('/')));
 	item.id = `file:${node.file.toString()}`;
 	item.iconPath = ThemeIcon.File;
-	item.description = [dir, changeLetters[node.change]].filter((t) => t).join(' · ');
-	item.tooltip = `${node.path} (${node.change})`;
-	item.accessibilityInformation = { label: `${node.path}, ${node.change}` };
+	const word = changeWord(node.change);
+	item.description = [dir, word].filter((t) => t).join(' · ');
+	item.tooltip = `${node.path} (${word})`;
+	item.accessibilityInformation = { label: `${node.path}, ${word}` };
 	if (canOpen(node.path)) {
 		item.contextValue = 'file';
 		item.command = { command: 'forklift.openChange', title: l10n.t('Open Changes'), arguments: [node] };
@@ -131,5 +214,20 @@ function tableItem(node: TableNode): TreeItem {
 	item.tooltip = `${t.table}: ${tableWords(t)}`;
 	item.contextValue = 'table';
 	item.accessibilityInformation = { label: l10n.t('Table {0}: {1}', t.table, tableWords(t)) };
+	return item;
+}
+
+/** The icons of the kinds of what is defined; others have that of a misc symbol. */
+const definitionIcons: Record<string, string> = { table: 'table', view: 'eye', index: 'list-ordered', function: 'symbol-function', trigger: 'zap', type: 'symbol-class' };
+
+function definitionItem(node: DefinitionNode): TreeItem {
+	const d = node.definition;
+	const item = new TreeItem(d.name, TreeItemCollapsibleState.None);
+	item.id = `definition:${node.path}:${d.database}:${d.kind}:${d.name}`;
+	item.iconPath = new ThemeIcon(definitionIcons[d.kind] ?? 'symbol-misc');
+	item.description = `${d.kind} · ${d.change}`;
+	item.tooltip = `${d.kind} ${d.name}: ${d.change}`;
+	item.contextValue = 'definition';
+	item.accessibilityInformation = { label: l10n.t('{0} {1}: {2}', d.kind, d.name, d.change) };
 	return item;
 }

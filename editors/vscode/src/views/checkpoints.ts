@@ -22,7 +22,7 @@ import type { App } from '../app';
 import { listCheckpoints } from '../pick';
 import type { Checkpoint, Status } from '../protocol';
 import type { CheckpointRow } from '../target';
-import { ago, bytes, files, reference } from '../text';
+import { ago, bytes, files, maker, reference } from '../text';
 
 /** A worktree of the project. */
 interface WorktreeNode {
@@ -136,7 +136,7 @@ export class CheckpointsView implements TreeDataProvider<Node>, Disposable {
 		const add = (text: string) => tip.appendText(text).appendMarkdown('\n\n');
 		add(reference(c, node.worktree));
 		add(c.note ?? c.reason ?? '');
-		add(l10n.t('{0}, by {1}', new Date(c.created).toLocaleString(), c.actor));
+		add(l10n.t('{0}, by {1}', new Date(c.created).toLocaleString(), maker(c.actor)));
 		add(l10n.t('{0}, {1}; stored for it alone: {2}, shared: {3}', files(c.files), bytes(c.logical_bytes), bytes(c.own_bytes), bytes(c.shared_bytes)));
 		if (c.head) {
 			add(l10n.t('Git: {0} at {1}', c.git_branch ?? l10n.t('no branch'), c.head.slice(0, 10)));
@@ -196,7 +196,7 @@ function checkpointItem(node: CheckpointNode): TreeItem {
 	item.id = `checkpoint:${node.path}:${c.worktree}:${c.id}`;
 	item.iconPath = icon(c);
 	const current = c.current ? [c.half ? l10n.t('current ({0})', c.half) : l10n.t('current')] : [];
-	item.description = [...current, ago(c.created), c.note ?? c.reason ?? '', c.actor === 'lsp' ? '' : l10n.t('by {0}', c.actor)].filter((t) => t).join(' · ');
+	item.description = [...current, ago(c.created), c.note ?? c.reason ?? '', c.actor === 'lsp' ? '' : l10n.t('by {0}', maker(c.actor))].filter((t) => t).join(' · ');
 	item.contextValue = c.current || c.protected || c.kind !== 'capture' ? 'checkpoint.kept' : 'checkpoint';
 	item.accessibilityInformation = spoken(c);
 	return item;
@@ -210,6 +210,6 @@ function icon(c: Checkpoint): ThemeIcon {
 }
 
 function spoken(c: Checkpoint): AccessibilityInformation {
-	const label = l10n.t('Checkpoint {0}, {1}, {2}, by {3}', c.name, ago(c.created), files(c.files), c.actor);
+	const label = l10n.t('Checkpoint {0}, {1}, {2}, by {3}', c.name, ago(c.created), files(c.files), maker(c.actor));
 	return { label: [label, c.current ? l10n.t('the worktree rests on it') : '', c.note ?? ''].filter((t) => t).join(', ') };
 }

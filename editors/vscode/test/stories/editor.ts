@@ -112,7 +112,12 @@ export class Editor {
 
 	/** What the extension wrote last in any window, for a story that failed. */
 	logs(): string {
-		return execFileSync('sh', ['-c', 'ls -t "$1"/logs/*/exthost*/forklift.forklift/*.log 2>/dev/null | head -n 1 | xargs tail -n 40', 'sh', join(this.dir, 'data')], { encoding: 'utf8' });
+		return this.output('Forklift').trimEnd().split('\n').slice(-40).join('\n');
+	}
+
+	/** What is in an output channel of the extension, in the window that wrote there last. */
+	output(channel: string): string {
+		return execFileSync('sh', ['-c', 'ls -t "$1"/logs/*/exthost*/forklift.forklift/"$2".log 2>/dev/null | head -n 1 | xargs -d "\\n" -r cat', 'sh', join(this.dir, 'data'), channel], { encoding: 'utf8' });
 	}
 
 	async close(): Promise<void> {

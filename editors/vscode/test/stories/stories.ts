@@ -77,6 +77,7 @@ async function there_and_back(world: World, editor: Editor): Promise<void> {
 		await w.says('before_change · 2 files · 124 rows');
 		const changes = await w.view('Changes Since');
 		await changes.locator('.monaco-list-row', { hasText: 'invoices' }).filter({ hasText: '+124' }).waitFor();
+		await changes.locator('.monaco-list-row', { hasText: 'public.totals' }).filter({ hasText: 'view · created' }).waitFor();
 		await changes.locator('.monaco-list-row', { hasText: 'app.py' }).click();
 		await w.page.locator('.monaco-diff-editor').waitFor();
 		await w.page.locator('.tab.active', { hasText: 'before_change ↔ now' }).waitFor();
@@ -185,6 +186,7 @@ async function oneFile(world: World, editor: Editor): Promise<void> {
 	const before = r.read('src/app.py');
 	r.write('src/app.py', before.replace('line_30 = 30', 'line_30 = "changed"'));
 	r.write('src/invoice.sql', 'SELECT 1;\n');
+	r.write('.vscode/settings.json', JSON.stringify({ 'forklift.trace.server': 'messages' }));
 	await inWindow(editor, r.path, 'one', async (w) => {
 		await w.says('2 files');
 		await w.openFile('app.py');
@@ -205,6 +207,7 @@ async function oneFile(world: World, editor: Editor): Promise<void> {
 		assert.equal(r.read('src/app.py'), before);
 		assert.equal(r.read('src/invoice.sql'), 'SELECT 1;\n', 'the other file stays');
 		await w.says('1 file');
+		await w.until(() => editor.output('Forklift Trace').includes('forklift/file'), 'the talk with the program is written');
 	});
 	r.tearDown();
 }
@@ -264,6 +267,13 @@ async function tools(world: World, editor: Editor): Promise<void> {
 		await w.command('Forklift: Show Log');
 		await w.page.locator('.part.panel', { hasText: 'connected to forklift' }).waitFor();
 		await w.command('Forklift: Restart');
+		await w.says('needed');
+		await w.command('Forklift: Pause');
+		await w.says('paused');
+		await w.view('Checkpoints');
+		await w.welcome('paused in this window');
+		await w.screenshot('paused');
+		await w.clickStatus('paused');
 		await w.says('needed');
 		await w.command('Forklift: Show Walkthrough');
 		await w.page.locator('.gettingStarted', { hasText: 'Get Started With Forklift' }).first().waitFor();

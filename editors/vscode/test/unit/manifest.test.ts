@@ -72,7 +72,7 @@ test('a row has at most three buttons, and every view an icon and a text for whe
 		assert.ok(inline.filter((m) => m.when.includes(`view == ${view.id} `)).length <= 3);
 		assert.ok(view.icon);
 	}
-	for (const state of ['noFolder', 'untrusted', 'noBinary', 'tooOld', 'failed', 'starting', 'notGit', 'untracked', 'ready && !forklift.hasCheckpoints']) {
+	for (const state of ['noFolder', 'untrusted', 'noBinary', 'tooOld', 'failed', 'paused', 'starting', 'notGit', 'untracked', 'ready && !forklift.hasCheckpoints']) {
 		assert.ok(viewsWelcome.some((v) => v.view === 'forklift.checkpoints' && v.when === `forklift.state == ${state}`), state);
 	}
 });

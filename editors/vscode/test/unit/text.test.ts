@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RestorePlan, Status } from '../../src/protocol';
-import { ago, bytes, changes, planDetail, planLine, reference, some, statusLine, tableCounts, tableWords } from '../../src/text';
-
-const checkpoint = {
-	id: '01', name: 'before_change', worktree: 'shop', kind: 'capture' as const, created: '2027-03-01T12:00:00Z', actor: 'cli',
-	files: 3, logical_bytes: 1, own_bytes: 1, shared_bytes: 1, current: true, protected: false,
-};
-
-function status(over: Partial<Status>): Status {
-	return {
-		tracked: true, text: '', icon: '', worktree: { id: '1', name: 'shop', project: 'p', path: '/srv/shop' }, source: [], files: [], file_count: 0,
-		files_known: true, tables: [], row_count: 0, rows_known: true, server: { state: 'running' }, holders: [], trusted: true, ...over,
-	};
-}
+import type { RestorePlan } from '../../src/protocol';
+import { ago, bytes, changes, maker, planDetail, planLine, reference, some, statusLine, tableCounts, tableWords } from '../../src/text';
+import { checkpoint, status } from './stage';
 
 test('the status bar says where, and how far from there', () => {
 	assert.equal(statusLine(status({ checkpoint, file_count: 3, row_count: 124 })), 'before_change · 3 files · 124 rows');
@@ -49,6 +38,10 @@ test('tables, to be seen and to be heard', () => {
 	assert.equal(tableCounts(t), '+3 −1');
 	assert.equal(tableWords(t), '3 rows inserted, 1 row deleted');
 	assert.equal(tableCounts({ database: 'app', table: 't', change: 'rewritten' }), 'rewritten');
+});
+
+test('who made a checkpoint', () => {
+	assert.deepEqual(['lsp', 'cli', 'my-agent'].map(maker), ['an editor', 'the command line', 'my-agent']);
 });
 
 test('a checkpoint of another worktree has its name in front', () => {
