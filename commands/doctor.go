@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"forklift/commands/internal/doctor"
+	"forklift/engine"
 	"forklift/engine/config"
 	"forklift/engine/postgres"
 	"forklift/storage/vfs"
@@ -66,6 +69,7 @@ func Doctor(ctx context.Context, env Env, _ DoctorRequest) (DoctorResult, error)
 	f.Examination = *env.Engine.Examine(ctx, env.Dir)
 	if f.Repo != "" {
 		f.Supabase = supabase.Examine(ctx, supabase.Deps{FS: vfs.OS(), Clock: env.Clock, Environ: env.Environ}, f.Repo, settingsOf(f.Config))
+		beside(f)
 	}
 	if err := ctx.Err(); err != nil {
 		return DoctorResult{}, err
@@ -80,6 +84,21 @@ func Doctor(ctx context.Context, env Env, _ DoctorRequest) (DoctorResult, error)
 		}
 	}
 	return r, nil
+}
+
+// beside adds the files of variables of a Supabase project that is not at the
+// top of the worktree, as in a monorepo: the app that reads them is there.
+func beside(f *doctor.Facts) {
+	if f.Supabase == nil || f.DotEnv == nil || f.Supabase.ProjectErr != nil {
+		return
+	}
+	below, ok := strings.CutPrefix(f.Supabase.Project, f.Repo+"/")
+	if !ok {
+		return
+	}
+	for name, data := range engine.VariableFiles(vfs.OS(), f.Supabase.Project) {
+		f.DotEnv[path.Join(below, name)] = data
+	}
 }
 
 // settingsOf is the object database of a .forklift.json, nil without one.

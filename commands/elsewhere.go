@@ -8,8 +8,8 @@ import (
 	"forklift/commands/internal/doctor"
 )
 
-// VariableLine is a line of a file such as .env that points the worktree's
-// variable to another database.
+// VariableLine is a line of a file such as .env that points a variable of the
+// worktree's to another database, or to another service's address.
 type VariableLine struct {
 	File    string // at the top of the worktree
 	Number  int    // from 1
@@ -31,25 +31,19 @@ func Elsewhere(ctx context.Context, env Env, replaced map[string]string) ([]Vari
 				files[name] = []byte(text)
 			}
 		}
-		lines := doctor.Assignments(files, settings.ConnectionEnv)
-		if len(lines) == 0 {
+		if len(files) == 0 {
 			return nil, nil
 		}
 		vars, err := w.Env(ctx)
 		if err != nil {
 			return nil, err
 		}
-		want := ""
-		for _, v := range vars {
-			if v.Name == settings.ConnectionEnv {
-				want = v.Value
-			}
-		}
+		lines, _ := doctor.Misled(files, vars, settings.ConnectionEnv)
 		var list []VariableLine
 		for _, line := range lines {
-			if line.Value != want && want != "" && utf8.ValidString(line.Text) {
+			if utf8.ValidString(line.Text) {
 				list = append(list, VariableLine{line.File, line.Number, line.Text,
-					fmt.Sprintf("%s leads to %s, not to the database of this worktree. %s", settings.ConnectionEnv, doctor.Target(line.Value), doctor.Elsewhere)})
+					fmt.Sprintf("%s leads to %s, not to the database of this worktree. %s", line.Name, doctor.Target(line.Value), doctor.Elsewhere)})
 			}
 		}
 		return list, nil

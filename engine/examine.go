@@ -15,8 +15,7 @@ import (
 	"forklift/storage/vfs"
 )
 
-// dotEnvFiles are the files at the top of a worktree that programs commonly
-// load variables from.
+// dotEnvFiles are the files that programs commonly load variables from.
 var dotEnvFiles = []string{".env", ".env.local", ".env.development", ".env.development.local", ".env.test", ".env.test.local"}
 
 // maxDotEnvBytes bounds one of them.
@@ -209,7 +208,7 @@ func (p *project) examineConfig(ctx context.Context, x *Examination, w *Worktree
 	if env, err := w.db.Env(ctx, x.Config.ConnectionEnv); err == nil {
 		x.Env = env
 	}
-	x.DotEnv = p.variableFiles(x.Repo)
+	x.DotEnv = VariableFiles(p.fs, x.Repo)
 }
 
 // examineTCP looks where the server listens; of one that does not run, whether
@@ -224,11 +223,12 @@ func (w *Worktree) examineTCP(ctx context.Context, x *Examination) {
 	}
 }
 
-// variableFiles reads the files of variables at the top of a worktree.
-func (p *project) variableFiles(top string) map[string][]byte {
+// VariableFiles reads the files in a directory that programs commonly load
+// variables from, by name; those that cannot be read are left out.
+func VariableFiles(fsys vfs.FS, dir string) map[string][]byte {
 	files := make(map[string][]byte)
 	for _, name := range dotEnvFiles {
-		if data, err := durable.ReadFile(p.fs, path.Join(top, name), maxDotEnvBytes); err == nil {
+		if data, err := durable.ReadFile(fsys, path.Join(dir, name), maxDotEnvBytes); err == nil {
 			files[name] = data
 		}
 	}
@@ -238,7 +238,7 @@ func (p *project) variableFiles(top string) map[string][]byte {
 // VariableFiles reads the files at the top of the worktree that programs
 // commonly load variables from, by name; those that cannot be read are left out.
 func (w *Worktree) VariableFiles(context.Context) map[string][]byte {
-	return w.variableFiles(w.rec.Path)
+	return VariableFiles(w.fs, w.rec.Path)
 }
 
 // examineRecords looks at the other worktrees of the project.

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
-	"path"
+	"slices"
 	"strings"
 
 	"forklift/storage/fault"
@@ -54,6 +55,10 @@ type Problem struct {
 // whether every name leads to a pair. With ReadData it reads every byte and
 // verifies every blob. Problems are in the report; an error means that the
 // check could not be made. Nothing is changed.
+//
+// Others may write meanwhile, but prune: they write packs, then indexes, then a
+// pair, then its name, and remove a name before its pair. So what is written last
+// is read first, and what is missing is no damage if its name has gone meanwhile.
 func (s *Store) Check(ctx context.Context, opt CheckOptions) (CheckReport, error) {
 	release, err := s.hold(ctx)
 	if err != nil {
@@ -61,7 +66,7 @@ func (s *Store) Check(ctx context.Context, opt CheckOptions) (CheckReport, error
 	}
 	defer release()
 	c := &checker{s: s, ctx: ctx, opt: opt, packs: map[ID]*packCheck{}}
-	for _, step := range []func() error{c.indexes, c.packFiles, c.pairs, c.names} {
+	for _, step := range []func() error{c.names, c.list, c.indexes, c.packFiles, c.pairs, c.lead} {
 		if err := step(); err != nil {
 			return c.report, failed("check store", s.dir, err)
 		}
@@ -77,7 +82,14 @@ type checker struct {
 	progress *reporter
 	report   CheckReport
 	packs    map[ID]*packCheck
-	stored   map[string]map[PairID]bool // by file name of the project
+	named    []namedPair
+	stored   map[string]map[string]bool // files of pairs, by directory
+}
+
+// namedPair is a name that was read.
+type namedPair struct {
+	file, project string // project: its directory
+	pair          PairID
 }
 
 // packCheck is what the indexes say about a pack.
@@ -109,33 +121,55 @@ func (c *checker) indexes() error {
 			return err
 		}
 	}
+	found := len(c.report.Problems)
+	for range loadTries {
+		c.report.Problems = c.report.Problems[:found]
+		gone, err := c.indexesOnce()
+		if err != nil || !gone {
+			return err
+		}
+	}
+	return c.s.blobs.unsteady()
+}
+
+// indexesOnce is one attempt; gone says that a file was merged into another
+// between the list and its opening.
+func (c *checker) indexesOnce() (gone bool, err error) {
+	c.report.Indexes, c.report.Blobs = 0, 0
+	clear(c.packs)
 	ids, err := c.s.blobs.listIndexes()
 	if err != nil {
-		return c.problem(c.s.path(indexDir), err)
+		return false, c.problem(c.s.path(indexDir), err)
 	}
 	for _, id := range ids {
 		name := indexName(c.s.dir, id)
 		x, err := index.Open(c.s.fs, name, id, &index.Cache{})
+		if errors.Is(err, fs.ErrNotExist) {
+			return true, nil
+		}
 		if err == nil {
 			c.report.Indexes++
 			c.report.Blobs += int64(x.Len())
-			err = x.Verify(func(p index.Pack, f pack.Frame) {
-				known := c.packs[p.ID]
-				if known == nil {
-					known = &packCheck{size: p.Size, frames: map[int64]pack.Frame{}}
-					c.packs[p.ID] = known
-				}
-				known.frames[f.Offset] = f
-			})
+			err = x.Verify(c.indexed)
 			_ = x.Close()
 		}
 		if err != nil {
 			if err := c.problem(name, err); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}
-	return nil
+	return false, nil
+}
+
+// indexed notes what an index says about a frame.
+func (c *checker) indexed(p index.Pack, f pack.Frame) {
+	known := c.packs[p.ID]
+	if known == nil {
+		known = &packCheck{size: p.Size, frames: map[int64]pack.Frame{}}
+		c.packs[p.ID] = known
+	}
+	known.frames[f.Offset] = f
 }
 
 // packFiles looks at every pack that is there or should be.
@@ -241,21 +275,31 @@ func (c *checker) onePack(name string, id ID, known *packCheck, read bool) error
 	return nil
 }
 
-// pairs reads every pair and looks up all that it names.
-func (c *checker) pairs() error {
-	c.stored = map[string]map[PairID]bool{}
+// list notes which pairs there are.
+func (c *checker) list() error {
+	c.stored = map[string]map[string]bool{}
 	projects, err := c.s.list(c.s.path(pairsDir))
 	if err != nil {
 		return err
 	}
-	checked := map[ID]error{}
 	for _, dir := range projects {
-		c.stored[dir] = map[PairID]bool{}
 		files, err := c.s.list(c.s.path(pairsDir, dir))
 		if err != nil {
 			return err
 		}
+		c.stored[dir] = map[string]bool{}
 		for _, file := range files {
+			c.stored[dir][file] = true
+		}
+	}
+	return nil
+}
+
+// pairs reads every pair and looks up all that it names.
+func (c *checker) pairs() error {
+	checked := map[ID]error{}
+	for _, dir := range slices.Sorted(maps.Keys(c.stored)) {
+		for _, file := range slices.Sorted(maps.Keys(c.stored[dir])) {
 			if err := c.onePair(dir, file, checked); err != nil {
 				return err
 			}
@@ -267,11 +311,14 @@ func (c *checker) pairs() error {
 // onePair checks the pair in a file. checked has the manifests that were
 // looked at.
 func (c *checker) onePair(dir, file string, checked map[ID]error) error {
-	c.report.Pairs++
 	name := c.s.path(pairsDir, dir, file)
 	id := PairID(strings.TrimSuffix(file, pairSuffix))
 	var p Pair
 	err := record.Read(c.s.fs, name, "pair", pairFormat, &p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // deleted since it was listed
+	}
+	c.report.Pairs++
 	if err == nil {
 		err = checkPair(&p)
 	}
@@ -280,7 +327,6 @@ func (c *checker) onePair(dir, file string, checked map[ID]error) error {
 			err = corrupt("read pair", name, "it is pair %s of project %q", p.ID, p.Project)
 		}
 	}
-	c.stored[dir][id] = true
 	if err != nil {
 		return c.problem(name, err, id)
 	}
@@ -299,7 +345,7 @@ func (c *checker) onePair(dir, file string, checked map[ID]error) error {
 	return nil
 }
 
-// names looks whether every name leads to a pair.
+// names reads every name.
 func (c *checker) names() error {
 	projects, err := c.s.list(c.s.path(namesDir))
 	if err != nil {
@@ -316,18 +362,39 @@ func (c *checker) names() error {
 				return err
 			}
 			for _, file := range files {
-				c.report.Names++
-				name := path.Join(c.s.path(namesDir, dir, sub), file)
-				body, err := c.s.readName(name)
-				if err == nil && !c.stored[dir][body.Pair] {
-					err = corrupt("read name", name, "it leads to pair %s, which is not there", body.Pair)
-				}
-				if err != nil {
-					if err := c.problem(name, err); err != nil {
-						return err
-					}
+				if err := c.oneName(dir, c.s.path(namesDir, dir, sub, file)); err != nil {
+					return err
 				}
 			}
+		}
+	}
+	return nil
+}
+
+func (c *checker) oneName(dir, file string) error {
+	body, err := c.s.readName(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // forgotten or called otherwise since it was listed
+	}
+	c.report.Names++
+	if err != nil {
+		return c.problem(file, err)
+	}
+	c.named = append(c.named, namedPair{file, dir, body.Pair})
+	return nil
+}
+
+// lead looks whether every name leads to a pair.
+func (c *checker) lead() error {
+	for _, n := range c.named {
+		if c.stored[n.project][string(n.pair)+pairSuffix] {
+			continue
+		}
+		if body, err := c.s.readName(n.file); errors.Is(err, fs.ErrNotExist) || err == nil && body.Pair != n.pair {
+			continue
+		}
+		if err := c.problem(n.file, corrupt("read name", n.file, "it leads to pair %s, which is not there", n.pair)); err != nil {
+			return err
 		}
 	}
 	return nil

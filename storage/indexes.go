@@ -47,6 +47,11 @@ func (b *blobs) load() error {
 			return err
 		}
 	}
+	return b.unsteady()
+}
+
+// unsteady is the error of whoever met one merge of indexes after the other.
+func (b *blobs) unsteady() error {
 	return &fault.Error{Op: "read index", Path: path.Join(b.dir, indexDir), Kind: fault.Busy,
 		Err: errors.New("the index files keep changing")}
 }

@@ -69,8 +69,9 @@ func findProgram(getenv func(string) string, dirs ...string) string {
 
 func noProgram() error {
 	return &fault.Error{Op: "find Supabase CLI", Path: programName, Kind: fault.NotFound,
-		Err:  errors.New("there is no `supabase` on PATH, and none in node_modules of the project"),
-		Hint: "Install it, as with `npm install --save-dev supabase@" + tested + "`, and try again."}
+		Err: errors.New("there is no `supabase` on PATH, and none in node_modules of the project"),
+		Hint: "Install it, as with `npm install --save-dev supabase@" + tested + "`, and try again. " +
+			"For a plain PostgreSQL in the place of the stack, write `\"database\": {\"kind\": \"postgres\"}` into .forklift.json before the first `forklift setup`."}
 }
 
 // checkVersion refuses a CLI that has no stacks.

@@ -98,8 +98,14 @@ func TestFindingTheCLI(t *testing.T) {
 	if got := findProgram(path("/nowhere"), "", two); got != two+"/node_modules/.bin/supabase" {
 		t.Errorf("in the project: %s", got)
 	}
-	if err := noProgram(); fault.KindOf(err) != fault.NotFound || fault.HintOf(err) == "" {
+	err := noProgram()
+	if fault.KindOf(err) != fault.NotFound {
 		t.Error(err)
+	}
+	for _, way := range []string{"npm install --save-dev supabase@" + tested, `"database": {"kind": "postgres"}`} {
+		if !strings.Contains(fault.HintOf(err), way) {
+			t.Errorf("the hint does not name %s: %s", way, fault.HintOf(err))
+		}
 	}
 }
 

@@ -198,7 +198,6 @@ func (s *stack) Warnings() []string {
 	return append([]string(nil), s.warnings...)
 }
 
-// Unchanged is false: the CLI sets the passwords of its roles at each start,
-// and Storage's files change without the database knowing. Only a stopped
-// stack tells.
+// Unchanged is false: only a stopped stack tells. The package's comment says
+// why.
 func (s *stack) Unchanged(context.Context, engine.Slot, json.RawMessage) bool { return false }

@@ -57,6 +57,22 @@
 // The lock tells that the CLI is at work: it inherits the lock while it starts or
 // stops a stack. A CLI that outlives a killed Forklift is waited for.
 //
+// # Why a running stack is never known to be unchanged
+//
+// A plain PostgreSQL that did nothing since it was started on a checkpoint is
+// not stopped for the next one: its WAL stands where the control file says. A
+// stack's never does. The CLI sets the passwords of its roles at each start,
+// with new salts, and lets the migrations of Auth and Storage look whether they
+// are all there. To compare with what the start has left, that would have to be
+// read before anybody else can write; but the gateway and the database listen
+// before the CLI returns, and an app that was only waiting for them is served at
+// once. Services start later still, when they are first asked for, and then
+// write by themselves. Supabase's image also has unlogged tables (of pg_net),
+// whose rows change without WAL. And Storage writes a file before its row, so
+// that a quiet database says nothing about uploads. Each of these errors would
+// be a checkpoint that lacks a write; what is spared is some seconds of a stack
+// that nobody uses. So each capture stops the stack.
+//
 // # Ports
 //
 // Each branch has two ports, for the gateway and the database, chosen when they

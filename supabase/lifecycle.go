@@ -14,6 +14,7 @@ import (
 
 	"forklift/engine"
 	"forklift/engine/postgres"
+	"forklift/storage/clock"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
 	"forklift/storage/progress"
@@ -105,7 +106,7 @@ func (s sight) idle() bool { return !s.cli && s.owner == 0 && s.pid == 0 }
 // some other version of the CLI has kept it.
 func (s *stack) drive(ctx context.Context, op string) (vfs.Lock, error) {
 	var lock vfs.Lock
-	err := s.await(ctx, driveTimeout, func() (bool, error) {
+	err := await(ctx, driveTimeout, func() (bool, error) {
 		var err error
 		if lock, err = s.fs.Lock(s.branch.Live, true); !errors.Is(err, vfs.ErrLocked) {
 			return true, err
@@ -113,7 +114,7 @@ func (s *stack) drive(ctx context.Context, op string) (vfs.Lock, error) {
 		seen, err := s.supervised()
 		return seen.owner != 0 && postgres.ProcessHolds(seen.owner, s.branch.Live), err
 	})
-	if errors.Is(err, errWaited) {
+	if errors.Is(err, clock.ErrWaited) {
 		return nil, &fault.Error{Op: op, Path: s.branch.Dir, Kind: fault.Busy, Err: errors.New("the Supabase CLI is still starting or stopping the stack"),
 			Hint: "Wait until it has ended, then try again."}
 	}
@@ -196,12 +197,12 @@ func (s *stack) State(ctx context.Context, slot engine.Slot) (engine.Status, err
 		return engine.Status{}, err
 	}
 	var seen sight
-	err := s.await(ctx, settleTimeout, func() (bool, error) {
+	err := await(ctx, settleTimeout, func() (bool, error) {
 		var err error
 		seen, err = s.look()
 		return seen.pid == 0 && !seen.cli, err
 	})
-	if err != nil && !errors.Is(err, errWaited) {
+	if err != nil && !errors.Is(err, clock.ErrWaited) {
 		return engine.Status{}, err
 	}
 	switch {
@@ -238,27 +239,9 @@ func (s *stack) version(slot engine.Slot) string {
 	return fmt.Sprint(major)
 }
 
-// errWaited is how await says that its time is over.
-var errWaited = errors.New("waited in vain")
-
-// await calls done until it is true, and ends with errWaited after limit.
-func (s *stack) await(ctx context.Context, limit time.Duration, done func() (bool, error)) error {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for {
-		if ok, err := done(); ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return &fault.Error{Op: "wait for the stack", Kind: fault.Canceled, Err: ctx.Err()}
-		case <-timer.C:
-			return errWaited
-		case <-tick.C:
-		}
-	}
+// await calls done until it is true, and ends with clock.ErrWaited after limit.
+func await(ctx context.Context, limit time.Duration, done func() (bool, error)) error {
+	return clock.Until(ctx, "wait for the stack", pollEvery, limit, done)
 }
 
 // Start starts the stack on a slot and returns once its database accepts
@@ -489,11 +472,11 @@ func (s *stack) stop(ctx context.Context, slot engine.Slot, lock vfs.Lock) error
 	if stopErr != nil && ctx.Err() != nil {
 		return stopErr
 	}
-	err = s.await(ctx, restTimeout, func() (bool, error) {
+	err = await(ctx, restTimeout, func() (bool, error) {
 		seen, err := s.supervised()
 		return seen.idle(), err
 	})
-	if !errors.Is(err, errWaited) {
+	if !errors.Is(err, clock.ErrWaited) {
 		return err // the CLI may complain about a stack that ended by itself
 	}
 	seen, lookErr := s.supervised()

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"forklift/storage/clock"
 	"forklift/storage/durable"
 	"forklift/storage/failpoint"
 	"forklift/storage/fault"
@@ -113,7 +114,7 @@ func (o Options) lockInstall(ctx context.Context, dir string) (vfs.Lock, error) 
 		}
 		return true, err
 	})
-	if errors.Is(err, errWaited) {
+	if errors.Is(err, clock.ErrWaited) {
 		return nil, installError(dir, fault.Busy, fmt.Errorf("another install is not done after %s", installTimeout), "Wait for it, or end it.")
 	}
 	return lock, err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"forklift/engine/internal/process"
+	"forklift/storage/clock"
 	"forklift/storage/failpoint"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
@@ -31,7 +32,7 @@ func (c *cluster) awaitReady(ctx context.Context, s *child) error {
 		file, err := c.readPIDFile(s.slot)
 		return file.ready(s.cmd.Process.Pid), err
 	})
-	if errors.Is(err, errWaited) {
+	if errors.Is(err, clock.ErrWaited) {
 		err = c.startError(s, fmt.Errorf("not ready after %s", s.limit))
 	}
 	if err == nil {
@@ -92,7 +93,7 @@ func (c *cluster) awaitRunning(ctx context.Context, s sight) error {
 		}
 		return file.ready(s.post.PID), err
 	})
-	if errors.Is(err, errWaited) {
+	if errors.Is(err, clock.ErrWaited) {
 		return &fault.Error{Op: "wait for database server", Path: c.slotDir(s.slot), Err: fmt.Errorf("not ready after %s", recoverTimeout)}
 	}
 	if err != nil {
@@ -125,7 +126,7 @@ func (c *cluster) awaitAccepting(ctx context.Context) error {
 		var pg *pgconn.PgError
 		return !errors.As(err, &pg) || pg.Code != codeCannotConnect, nil
 	})
-	if errors.Is(err, errWaited) {
+	if errors.Is(err, clock.ErrWaited) {
 		return &fault.Error{Op: "wait for database server", Path: c.branch.Dir, Err: fmt.Errorf("it still recovers after %s", recoverTimeout)}
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 	"forklift/engine"
 	"forklift/engine/internal/process"
 	"forklift/engine/postgres/internal/proc"
+	"forklift/storage/clock"
 	"forklift/storage/durable"
 	"forklift/storage/failpoint"
 	"forklift/storage/fault"
@@ -70,7 +71,7 @@ func (c *cluster) lockLive(ctx context.Context, slot engine.Slot) (vfs.Lock, err
 	}
 	err := poll(ctx, lockTimeout, try)
 	switch {
-	case errors.Is(err, errWaited):
+	case errors.Is(err, clock.ErrWaited):
 		return nil, c.heldError("start database server")
 	case err != nil || lock != nil:
 		return lock, err

@@ -14,6 +14,7 @@ import (
 	"forklift/engine/internal/process"
 	"forklift/engine/postgres/internal/controlfile"
 	"forklift/engine/postgres/internal/proc"
+	"forklift/storage/clock"
 	"forklift/storage/durable"
 	"forklift/storage/fault"
 	"forklift/storage/vfs"
@@ -65,7 +66,7 @@ func (c *cluster) State(ctx context.Context, slot engine.Slot) (engine.Status, e
 		s, err = c.see()
 		return s.free || s.found || c.held(s) == leftover, err
 	}
-	if err := poll(ctx, adoptTimeout, settled); err != nil && !errors.Is(err, errWaited) {
+	if err := poll(ctx, adoptTimeout, settled); err != nil && !errors.Is(err, clock.ErrWaited) {
 		return engine.Status{}, err
 	}
 	switch {
@@ -213,26 +214,8 @@ func startedAt(info process.Info, seconds int64) bool {
 	return math.Abs(float64(began-seconds)) <= startSlack
 }
 
-// errWaited is how poll says that its time is over.
-var errWaited = errors.New("waited in vain")
-
 // poll calls done until it is true: every millisecond, because what is
-// waited for takes ten or twenty. It ends with errWaited after limit.
+// waited for takes ten or twenty. It ends with clock.ErrWaited after limit.
 func poll(ctx context.Context, limit time.Duration, done func() (bool, error)) error {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for {
-		if ok, err := done(); ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return &fault.Error{Op: "wait for the database server", Kind: fault.Canceled, Err: ctx.Err()}
-		case <-timer.C:
-			return errWaited
-		case <-tick.C:
-		}
-	}
+	return clock.Until(ctx, "wait for the database server", pollEvery, limit, done)
 }

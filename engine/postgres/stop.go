@@ -12,6 +12,7 @@ import (
 	"forklift/engine"
 	"forklift/engine/internal/process"
 	"forklift/engine/postgres/internal/proc"
+	"forklift/storage/clock"
 	"forklift/storage/failpoint"
 	"forklift/storage/fault"
 	"forklift/storage/progress"
@@ -33,7 +34,7 @@ func (c *cluster) Stop(ctx context.Context) error {
 	// What is not known may be an initdb whose caller was killed: it ends.
 	err := poll(ctx, stopTimeout, settled)
 	switch {
-	case errors.Is(err, errWaited):
+	case errors.Is(err, clock.ErrWaited):
 		return c.heldError("stop database server")
 	case err != nil:
 		return err
@@ -129,7 +130,7 @@ func (c *cluster) awaitFree(ctx context.Context, s sight) error {
 		}
 		return true, lock.Unlock()
 	})
-	if errors.Is(err, errWaited) {
+	if errors.Is(err, clock.ErrWaited) {
 		return c.heldError("stop database server")
 	}
 	return err

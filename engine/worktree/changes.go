@@ -112,7 +112,7 @@ func (c *comparer) walk() error {
 		if err != nil {
 			return err
 		}
-		if err := c.visit(c.root, start, start, info); err != nil {
+		if err := c.visit(c.root, start, start, info, nil); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,8 @@ func (c *comparer) gone(path string) {
 
 // visit compares one path and, for a directory, what is in it. The path is
 // called name in dir: names in a directory that is held open need one system call.
-func (c *comparer) visit(dir vfs.Root, name, p string, info vfs.Info) error {
+// known is what was found out about it before; nil if nothing was.
+func (c *comparer) visit(dir vfs.Root, name, p string, info vfs.Info, known *sibling) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
@@ -154,8 +155,12 @@ func (c *comparer) visit(dir vfs.Root, name, p string, info vfs.Info) error {
 		then = e
 		c.then.advance()
 	}
-	d := c.decide(p, info)
-	c.follow(p, info, d)
+	var d storage.Decision
+	if known != nil {
+		d = known.decision
+	} else {
+		d = c.choose(p, info)
+	}
 	if d.Action == storage.Skip || d.Action == storage.Omit {
 		if then != nil && then.Type != storage.Omitted {
 			c.add(p, Removed, then.Type == storage.Directory)
@@ -168,7 +173,25 @@ func (c *comparer) visit(dir vfs.Root, name, p string, info vfs.Info) error {
 	if !info.IsDir() || d.Action == storage.KeepEmpty {
 		return nil
 	}
-	return c.enter(dir, name, p)
+	var l *listing
+	var err error
+	if known != nil {
+		l, err = known.take()
+	} else {
+		l, err = readListing(dir, name, 0)
+	}
+	defer l.close()
+	if err != nil {
+		return err
+	}
+	return c.enter(l, p)
+}
+
+// choose decides about a path, and tells whoever keeps watch.
+func (c *comparer) choose(p string, info vfs.Info) storage.Decision {
+	d := c.decide(p, info)
+	c.follow(p, info, d)
+	return d
 }
 
 // follow tells whoever keeps watch.
@@ -180,36 +203,28 @@ func (c *comparer) follow(p string, info vfs.Info, d storage.Decision) {
 	}
 }
 
-// enter visits what is in a directory.
-func (c *comparer) enter(dir vfs.Root, name, p string) error {
-	sub, err := dir.OpenRoot(name)
-	if absent(err) || unreadable(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = sub.Close() }()
-	list, err := sub.ReadDir(".")
-	if absent(err) || unreadable(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		info, err := sub.Lstat(e.Name)
+// enter visits what is in a directory. While one directory in it is looked at, the
+// next one is read.
+func (c *comparer) enter(l *listing, p string) error {
+	next := c.readSibling(l, p, 0)
+	defer func() { next.drop() }()
+	for i, e := range l.entries {
+		var known *sibling
+		if next != nil && next.index == i {
+			known, next = next, c.readSibling(l, p, i+1)
+		}
+		info, err := l.info(i)
+		if known != nil {
+			info, err = known.info, nil
+		}
 		if absent(err) {
 			continue
 		}
+		if err == nil {
+			err = c.visit(l.dir, e.Name, join(p, e.Name), info, known)
+		}
+		known.drop() // unless it was visited
 		if err != nil {
-			return err
-		}
-		at := e.Name
-		if p != "." {
-			at = p + "/" + e.Name
-		}
-		if err := c.visit(sub, e.Name, at, info); err != nil {
 			return err
 		}
 	}

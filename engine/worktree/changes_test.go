@@ -2,7 +2,10 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -128,4 +131,43 @@ func mustLstat(t testing.TB, fsys vfs.FS, name string) vfs.Info {
 	info, err := fsys.Lstat(name)
 	check(t, err)
 	return info
+}
+
+// TestChangesCloseWhatTheyOpen ends comparisons in the middle, where directories are
+// being read ahead, and at the end: no directory stays open.
+func TestChangesCloseWhatTheyOpen(t *testing.T) {
+	w, fsys := newWorld(t), vfs.OS()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	check(t, err)
+	content := tree{}
+	for i := range 60 {
+		content[fmt.Sprintf("src/a%d/b%d/c%d/f", i/20, i/4, i)] = file(fmt.Sprint(i))
+	}
+	plant(t, fsys, dir, content)
+	then := w.scan(fsys, dir, sel("src"), nil, nil)
+	write(t, fsys, dir+"/src/a1/b7/c30/f", "changed")
+	rules, err := Rules(RuleOptions{FS: fsys, Dir: dir, Selection: sel("src")})
+	check(t, err)
+	open := func() int {
+		list, err := os.ReadDir("/dev/fd")
+		check(t, err)
+		return len(list)
+	}
+	for _, end := range []int{1, 2, 5, 17, 40, 1000} {
+		before, told := open(), 0
+		ctx, cancel := context.WithCancel(t.Context())
+		list, n, err := Changes(ctx, ChangeOptions{FS: fsys, Dir: dir, Store: w.store, Rules: rules, Manifest: then.Manifest, Limit: 9,
+			Follow: func(string, vfs.Info, bool) {
+				if told++; told == end {
+					cancel()
+				}
+			}})
+		if whole := told < end; whole && (err != nil || n != 1 || list[0] != (Change{"src/a1/b7/c30/f", Modified})) || !whole && !errors.Is(err, context.Canceled) {
+			t.Errorf("ended at directory %d of %d: %v, %v", end, told, list, err)
+		}
+		cancel()
+		if now := open(); now > before {
+			t.Errorf("ended at directory %d: %d descriptors are open, %d were before", end, now, before)
+		}
+	}
 }

@@ -4,8 +4,11 @@ package clock
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"forklift/storage/fault"
 )
 
 // Clock tells the time.
@@ -34,6 +37,31 @@ func Every(ctx context.Context, interval time.Duration) func(yield func() bool) 
 			if ctx.Err() != nil || !yield() {
 				return
 			}
+		}
+	}
+}
+
+// ErrWaited is how [Until] says that its time is over.
+var ErrWaited = errors.New("waited in vain")
+
+// Until calls done, again whenever so much time has passed, until it is true
+// or fails: its error is returned as it is. It ends with ErrWaited after limit,
+// and with an error of kind Canceled and of the operation op when ctx ends.
+func Until(ctx context.Context, op string, interval, limit time.Duration, done func() (bool, error)) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return &fault.Error{Op: op, Kind: fault.Canceled, Err: ctx.Err()}
+		case <-timer.C:
+			return ErrWaited
+		case <-tick.C:
 		}
 	}
 }

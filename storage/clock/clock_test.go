@@ -2,9 +2,12 @@ package clock
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
+
+	"forklift/storage/fault"
 )
 
 func TestFake(t *testing.T) {
@@ -54,6 +57,27 @@ func TestEvery(t *testing.T) {
 	}
 	for range Every(ctx, time.Hour) {
 		t.Error("a turn after the end")
+	}
+}
+
+func TestUntil(t *testing.T) {
+	n := 0
+	third := func() (bool, error) { n++; return n == 3, nil }
+	if err := Until(t.Context(), "wait", time.Microsecond, time.Hour, third); err != nil || n != 3 {
+		t.Errorf("%d calls, %v", n, err)
+	}
+	never := func() (bool, error) { return false, nil }
+	if err := Until(t.Context(), "wait", time.Microsecond, time.Millisecond, never); !errors.Is(err, ErrWaited) {
+		t.Errorf("behind the limit: %v", err)
+	}
+	broken := errors.New("it is broken")
+	if err := Until(t.Context(), "wait", time.Hour, time.Hour, func() (bool, error) { return false, broken }); err != broken {
+		t.Errorf("an error of what is waited for: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Until(ctx, "wait", time.Hour, time.Hour, never); fault.KindOf(err) != fault.Canceled || !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
 	}
 }
 

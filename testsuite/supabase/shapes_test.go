@@ -174,7 +174,7 @@ func TestOldCLI(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(old, "supabase"), []byte("#!/bin/sh\nenv >\"$0.env\"\necho 2.117.0\n"), 0o755))
 	path := harness.Lookup(w.Env, "PATH")
 	bin, rest, _ := strings.Cut(path, string(os.PathListSeparator))
-	for first, want := range map[string]string{old + string(os.PathListSeparator): "2.117.0", "": "npm install"} {
+	for first, want := range map[string]string{old + string(os.PathListSeparator): "2.117.0", "": `"database": {"kind": "postgres"}`} {
 		env := []string{"PATH=" + bin + string(os.PathListSeparator) + first + strings.ReplaceAll(rest, shared.hub.CLI+string(os.PathListSeparator), ""),
 			"DO_NOT_TRACK=", "SUPABASE_NO_UPDATE_NOTIFIER="}
 		if r := w.Exec(t, deadline, env, "forklift", "setup", "--yes"); r.Code == 0 || !strings.Contains(r.Stderr, want) {

@@ -2,9 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"maps"
-	"net/url"
-	"slices"
 	"strings"
 
 	"forklift/storage/fault"
@@ -104,89 +101,6 @@ func trusted(f *Facts) (Verdict, string, string) {
 		return Warning, "what .forklift.json would run is not approved in this worktree", "Read it with `forklift trust --show`, then approve it with `forklift trust`."
 	}
 	return OK, "what .forklift.json would run is approved", ""
-}
-
-// dotEnv compares the files that programs load variables from with what
-// `forklift run` gives: a program that is started without it, or that prefers
-// the file, would use another database.
-func dotEnv(f *Facts) (Verdict, string, string) {
-	if f.Config == nil || len(f.Env) == 0 {
-		return "", "", ""
-	}
-	name, want := f.Config.ConnectionEnv, ""
-	for _, v := range f.Env {
-		if v.Name == name {
-			want = v.Value
-		}
-	}
-	lines := Assignments(f.DotEnv, name)
-	var elsewhere []string
-	for _, line := range lines {
-		if line.Value != want {
-			elsewhere = append(elsewhere, fmt.Sprintf("%s:%d points %s to %s", line.File, line.Number, name, Target(line.Value)))
-		}
-	}
-	if len(elsewhere) > 0 {
-		return Warning, strings.Join(elsewhere, "; "), Elsewhere
-	}
-	if len(lines) > 0 {
-		return OK, name + " in the worktree's files of variables is this worktree's database", ""
-	}
-	return "", "", ""
-}
-
-// Elsewhere says what it means when a file of variables leads to another
-// database, and what to do.
-const Elsewhere = "Programs that are started without `forklift run`, or that prefer the file, use that database. " +
-	"Take the line out, or put in what `forklift env --format dotenv` prints. To begin with the data of that database, see `forklift seed create --help`."
-
-// Line is a line of a file of variables that sets one.
-type Line struct {
-	File   string
-	Number int    // from 1
-	Text   string // the whole line
-	Value  string
-}
-
-// Assignments are the lines of files that set a variable, in the order of the
-// files' names.
-func Assignments(files map[string][]byte, name string) []Line {
-	var list []Line
-	for _, file := range slices.Sorted(maps.Keys(files)) {
-		for i, line := range strings.Split(string(files[file]), "\n") {
-			if value, ok := assignment(line, name); ok {
-				list = append(list, Line{file, i + 1, line, value})
-			}
-		}
-	}
-	return list
-}
-
-// assignment reads a line NAME=value of a file of variables.
-func assignment(line, name string) (string, bool) {
-	line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
-	key, value, ok := strings.Cut(line, "=")
-	if !ok || strings.TrimSpace(key) != name {
-		return "", false
-	}
-	value = strings.TrimSpace(value)
-	for _, quote := range []string{`"`, `'`} {
-		if rest, ok := strings.CutPrefix(value, quote); ok {
-			value, _, _ = strings.Cut(rest, quote)
-			return value, true
-		}
-	}
-	value, _, _ = strings.Cut(value, " #")
-	return strings.TrimSpace(value), true
-}
-
-// Target says where a URL leads, without anything that may be a secret.
-func Target(value string) string {
-	u, err := url.Parse(value)
-	if err != nil || u.Host == "" {
-		return "another database"
-	}
-	return "the database " + strings.TrimPrefix(u.Path, "/") + " on " + u.Host
 }
 
 func orphans(f *Facts) (Verdict, string, string) {

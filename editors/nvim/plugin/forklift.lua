@@ -25,11 +25,30 @@ end, {
 })
 
 for _, name in ipairs({
-  'capture', 'restore', 'undo', 'redo', 'recover', 'timeline', 'diff', 'changes',
-  'status', 'log', 'run', 'shell', 'forget', 'prune', 'trust', 'menu',
+  'capture',
+  'restore',
+  'undo',
+  'redo',
+  'recover',
+  'timeline',
+  'diff',
+  'changes',
+  'status',
+  'log',
+  'run',
+  'shell',
+  'forget',
+  'prune',
+  'trust',
+  'menu',
 }) do
   -- Not vim.keymap.set, which is a module that would have to be loaded.
-  vim.api.nvim_set_keymap('n', '<Plug>(forklift-' .. name .. ')', '<Cmd>Forklift ' .. name .. '<CR>', { noremap = true, desc = 'Forklift: ' .. name })
+  vim.api.nvim_set_keymap(
+    'n',
+    '<Plug>(forklift-' .. name .. ')',
+    '<Cmd>Forklift ' .. name .. '<CR>',
+    { noremap = true, desc = 'Forklift: ' .. name }
+  )
 end
 
 local group = vim.api.nvim_create_augroup('forklift', {})

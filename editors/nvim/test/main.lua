@@ -48,7 +48,9 @@ test.setup({
     end,
     filter_cases = function(case)
       local name = table.concat(case.desc, ' ')
-      return #filters == 0 or vim.iter(filters):any(function(f) return name:find(f) ~= nil end)
+      return #filters == 0 or vim.iter(filters):any(function(f)
+        return name:find(f) ~= nil
+      end)
     end,
   },
   execute = { reporter = reporter },

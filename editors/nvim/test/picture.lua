@@ -63,11 +63,21 @@ local function span(style, text)
     fg, bg = bg, fg
   end
   text = text:gsub('&', '&amp;'):gsub('<', '&lt;')
-  return ('<span style="color:%s;background:%s%s%s%s">%s</span>'):format(fg, bg, style.bold and ';font-weight:bold' or '',
-    style.italic and ';font-style:italic' or '', style.underline and ';text-decoration:underline' or '', text)
+  return ('<span style="color:%s;background:%s%s%s%s">%s</span>'):format(
+    fg,
+    bg,
+    style.bold and ';font-weight:bold' or '',
+    style.italic and ';font-style:italic' or '',
+    style.underline and ';text-decoration:underline' or '',
+    text
+  )
 end
 
-io.write(('<meta charset="utf-8"><body style="margin:8px;background:%s"><pre style="margin:0;font:14px/19px \'DejaVu Sans Mono\',monospace">'):format(back))
+io.write(
+  ('<meta charset="utf-8"><body style="margin:8px;background:%s"><pre style="margin:0;font:14px/19px \'DejaVu Sans Mono\',monospace">'):format(
+    back
+  )
+)
 local style = {}
 for line in io.lines(arg[1]) do
   local at = 1

@@ -69,8 +69,16 @@ end
 -- what it tells and asks.
 function M.child(root, file, more)
   local child = test.new_child_neovim()
-  local args = { '--cmd', 'set runtimepath^=' .. M.plugin, '--cmd', 'cd ' .. root, '--cmd', 'set laststatus=2 noruler shortmess+=F signcolumn=no',
-    '--cmd', [[set statusline=%f\ %m%r%=%{get(b:,'forklift_status','')}]] }
+  local args = {
+    '--cmd',
+    'set runtimepath^=' .. M.plugin,
+    '--cmd',
+    'cd ' .. root,
+    '--cmd',
+    'set laststatus=2 noruler shortmess+=F signcolumn=no',
+    '--cmd',
+    [[set statusline=%f\ %m%r%=%{get(b:,'forklift_status','')}]],
+  }
   vim.list_extend(args, more or {})
   child.start(vim.list_extend(args, file and { vim.fs.joinpath(root, file) } or {}))
   table.insert(children, child)
@@ -102,8 +110,14 @@ function M.eventually(child, expression, patience)
     return value ~= nil and value ~= vim.NIL and value ~= false
   end, 20)
   if not ok then
-    error(('it did not happen: %s\nstatus: %s\ntold: %s\nasked: %s'):format(expression, vim.inspect(child.lua_get('vim.b.forklift_status')),
-      vim.inspect(child.lua_get('told')), vim.inspect(child.lua_get('asked'))))
+    error(
+      ('it did not happen: %s\nstatus: %s\ntold: %s\nasked: %s'):format(
+        expression,
+        vim.inspect(child.lua_get('vim.b.forklift_status')),
+        vim.inspect(child.lua_get('told')),
+        vim.inspect(child.lua_get('asked'))
+      )
+    )
   end
   return value
 end

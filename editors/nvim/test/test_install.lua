@@ -34,15 +34,23 @@ end
 
 -- places has an own home, as a user's machine has it.
 local function places(dir)
-  return { HOME = dir, XDG_DATA_HOME = dir .. '/.local/share', XDG_STATE_HOME = dir .. '/.local/state', XDG_CACHE_HOME = dir .. '/.cache',
-    XDG_CONFIG_HOME = dir .. '/.config' }
+  return {
+    HOME = dir,
+    XDG_DATA_HOME = dir .. '/.local/share',
+    XDG_STATE_HOME = dir .. '/.local/state',
+    XDG_CACHE_HOME = dir .. '/.cache',
+    XDG_CONFIG_HOME = dir .. '/.config',
+  }
 end
 
 -- works starts Neovim with an init.lua, and looks whether all parts of the
 -- plugin are there.
 local function works(dir, init)
   stage.write(dir, '.config/nvim/init.lua', init)
-  stage.write(dir, 'check.lua', [[
+  stage.write(
+    dir,
+    'check.lua',
+    [[
     local ok, problem = pcall(function()
       assert(vim.fn.exists(':Forklift') == 2, 'the command')
       assert(vim.fn.maparg('<Plug>(forklift-capture)', 'n') ~= '', 'the maps')
@@ -53,7 +61,8 @@ local function works(dir, init)
     end)
     vim.fn.writefile({ ok and 'all is there' or tostring(problem), vim.fn.execute('messages') }, 'checked')
     vim.cmd('qall!')
-  ]])
+  ]]
+  )
   stage.sh({ vim.v.progpath, '--headless', '-i', 'NONE', '-c', 'luafile check.lua' }, { cwd = dir, env = places(dir) })
   eq(vim.fn.readfile(dir .. '/checked')[1], 'all is there')
 end
@@ -72,7 +81,8 @@ T['installed by vim.pack'] = function()
   end
   local dir, source = home('packed', 'origin')
   -- The first start installs it, the second one finds it.
-  local init = 'vim.fn.confirm = function() return 1 end\n' .. block('vim.pack', 'lua'):gsub('REPOSITORY_URL', ('%q'):format('file://' .. source))
+  local init = 'vim.fn.confirm = function() return 1 end\n'
+    .. block('vim.pack', 'lua'):gsub('REPOSITORY_URL', ('%q'):format('file://' .. source))
   works(dir, init)
   eq(vim.fn.isdirectory(dir .. '/.local/share/nvim/site/pack/core/opt/forklift.nvim/editors/nvim'), 1)
   works(dir, init)

@@ -33,7 +33,12 @@ T['nothing is loaded before the first use'] = function()
   eq(child.lua_get([[vim.tbl_filter(function(name) return name:find('^forklift') end, vim.tbl_keys(package.loaded))]]), {})
   eq(child.fn.exists(':Forklift'), 2)
   eq(child.fn.maparg('<Plug>(forklift-capture)', 'n') ~= '', true)
-  eq(child.lua_get([[vim.tbl_filter(function(m) return m.lhs:sub(1, 6) ~= '<Plug>' and (m.desc or ''):find('Forklift') end, vim.api.nvim_get_keymap('n'))]]), {})
+  eq(
+    child.lua_get(
+      [[vim.tbl_filter(function(m) return m.lhs:sub(1, 6) ~= '<Plug>' and (m.desc or ''):find('Forklift') end, vim.api.nvim_get_keymap('n'))]]
+    ),
+    {}
+  )
   -- A repository that is not set up gets no server.
   child.cmd('edit src/app.txt')
   eq(child.lua_get('#vim.lsp.get_clients()'), 0)
@@ -87,7 +92,15 @@ T['health'] = function()
   stage.write(root, '.env', 'DATABASE_URL=postgres://localhost/elsewhere\n')
   child.cmd('Forklift health')
   local text = table.concat(child.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
-  for _, part in ipairs({ 'the settings are right', '/forklift: ', 'git version', 'it runs as process', 'connected for ' .. root, root .. ' is set up', '.env' }) do
+  for _, part in ipairs({
+    'the settings are right',
+    '/forklift: ',
+    'git version',
+    'it runs as process',
+    'connected for ' .. root,
+    root .. ' is set up',
+    '.env',
+  }) do
     eq({ part, text:find(part, 1, true) ~= nil, text }, { part, true, text })
   end
   eq({ text:find('ERROR', 1, true), text }, { nil, text })

@@ -26,7 +26,10 @@ T['set up a worktree, capture, change, restore through the picker, undo'] = func
   child.cmd('silent write')
   stage.sql(root, "INSERT INTO notes VALUES ('two'), ('three'); CREATE VIEW short AS SELECT body FROM notes WHERE length(body) < 4")
   stage.shows(child, '⎇ before · 1 file · 2 rows')
-  eq(child.lua_get('{ vim.b.forklift_status_dict.files, vim.b.forklift_status_dict.rows, vim.b.forklift_status_dict.state }'), { 1, 2, 'changed' })
+  eq(
+    child.lua_get('{ vim.b.forklift_status_dict.files, vim.b.forklift_status_dict.rows, vim.b.forklift_status_dict.state }'),
+    { 1, 2, 'changed' }
+  )
 
   child.cmd('normal! 3G')
   child.lua('answers = { "before", "Restore" }')
@@ -92,7 +95,9 @@ T['recover after a restore that was killed'] = function()
   child.cmd('silent write')
   stage.sql(root, "UPDATE notes SET body = 'two'")
   stage.shows(child, '1 file')
-  local result = vim.system({ 'forklift', 'restore', 'before' }, { cwd = root, text = true, env = { FORKLIFT_FAILPOINT_KILL = 'current.json' } }):wait(60000)
+  local result = vim
+    .system({ 'forklift', 'restore', 'before' }, { cwd = root, text = true, env = { FORKLIFT_FAILPOINT_KILL = 'current.json' } })
+    :wait(60000)
   eq({ result.signal, result.stderr }, { 9, '' })
 
   stage.shows(child, '⎇ restore interrupted')
@@ -132,8 +137,11 @@ T['two Neovims on two worktrees'] = function()
 end
 
 T['a configuration that is not approved'] = function()
-  local root = stage.tracked('strange', '{"format": 1, "source": ["src"], "commands": {"verify": ["sh", "-c", "echo ran > ran.txt"]},'
-    .. ' "hooks": {"stop": ["sh", "-c", "echo stopped > stopped.txt"]}}')
+  local root = stage.tracked(
+    'strange',
+    '{"format": 1, "source": ["src"], "commands": {"verify": ["sh", "-c", "echo ran > ran.txt"]},'
+      .. ' "hooks": {"stop": ["sh", "-c", "echo stopped > stopped.txt"]}}'
+  )
   local child = stage.child(root, 'src/app.txt')
   stage.shows(child, '⎇ before · untrusted')
   child.cmd('Forklift capture refused')
@@ -171,9 +179,11 @@ T['compare a file in two windows, and see a file as it was'] = function()
   stage.eventually(child, 'vim.fn.getline(1) == "version 1" and vim.b.forklift_checkpoint == "before"')
   child.cmd('close')
 
+  stage.sql(root, 'CREATE VIEW short AS SELECT body FROM notes')
   child.cmd('Forklift changes')
   stage.eventually(child, 'vim.bo.filetype == "diff"')
   local patch = child.api.nvim_buf_get_lines(0, 0, -1, false)
+  eq({ patch, vim.tbl_contains(patch, '# view public.short: created') }, { patch, true })
   eq(vim.tbl_contains(patch, '+version 2'), true)
   -- git takes the patch: backwards it is the checkpoint's file again.
   stage.sh({ 'git', 'apply', '--check', '-R' }, { cwd = root, stdin = table.concat(patch, '\n') .. '\n' })
@@ -237,7 +247,9 @@ T['the usual vim.ui.select'] = function()
   for question = 1, 2 do -- the picker, then the confirmation
     eq({ question, vim.wait(stage.patience, asking, 5) }, { question, true })
     child.api_notify.nvim_input('1<CR>')
-    vim.wait(stage.patience, function() return not asking() end, 1)
+    vim.wait(stage.patience, function()
+      return not asking()
+    end, 1)
   end
   stage.eventually(child, 'vim.fn.getline(1) == "version 1"')
 end
@@ -245,7 +257,8 @@ end
 T['telescope'] = function()
   local root = stage.tracked('far')
   stage.write(root, 'src/app.txt', 'version 2\n')
-  local child = stage.child(root, 'src/app.txt', { '--cmd', ('set runtimepath^=%s/plenary,%s/telescope'):format(stage.plugins, stage.plugins) })
+  local child =
+    stage.child(root, 'src/app.txt', { '--cmd', ('set runtimepath^=%s/plenary,%s/telescope'):format(stage.plugins, stage.plugins) })
   stage.shows(child, 'before')
   child.lua('require("telescope").load_extension("forklift")')
   child.cmd('Telescope forklift')

@@ -124,7 +124,8 @@ end
 
 -- confirm_restore shows what a restore would overwrite, and does just that.
 local function confirm_restore(root, args, opts)
-  local ask = { worktree = vim.uri_from_fname(root), ref = args.ref, paths = args.paths, code_only = args.code_only, data_only = args.data_only }
+  local ask =
+    { worktree = vim.uri_from_fname(root), ref = args.ref, paths = args.paths, code_only = args.code_only, data_only = args.data_only }
   client.request(root, 'forklift/plan', ask, function(err, answer)
     if err then
       return ui.fail(err)
@@ -189,20 +190,25 @@ function M.trust(root, callback, quiet)
     end
     local view = require('forklift.view').open({ name = 'trust', root = root, lines = vim.split(shown.text, '\n', { trimempty = true }) })
     vim.cmd.redraw()
-    ui.choose({ 'Approve', 'Cancel' }, 'Let Forklift run these commands and hooks of .forklift.json in this worktree?', 'trust', function(answer)
-      view.close()
-      if answer ~= 'Approve' then
-        return ui.notify('not approved; nothing of .forklift.json is run', vim.log.levels.WARN)
-      end
-      -- What was shown is approved, and nothing that came to the file since.
-      client.execute(root, 'trust', { plan = shown.plan_id }, function(failed)
-        if failed then
-          return ui.fail(failed)
+    ui.choose(
+      { 'Approve', 'Cancel' },
+      'Let Forklift run these commands and hooks of .forklift.json in this worktree?',
+      'trust',
+      function(answer)
+        view.close()
+        if answer ~= 'Approve' then
+          return ui.notify('not approved; nothing of .forklift.json is run', vim.log.levels.WARN)
         end
-        ui.notify('approved .forklift.json in this worktree')
-        callback()
-      end)
-    end)
+        -- What was shown is approved, and nothing that came to the file since.
+        client.execute(root, 'trust', { plan = shown.plan_id }, function(failed)
+          if failed then
+            return ui.fail(failed)
+          end
+          ui.notify('approved .forklift.json in this worktree')
+          callback()
+        end)
+      end
+    )
   end)
 end
 
@@ -259,7 +265,8 @@ function M.setup(root, args)
     if err then
       return ui.fail(err)
     end
-    local text = result.created and ('set up the worktree %s'):format(result.worktree.name) or ('the worktree %s is set up'):format(result.worktree.name)
+    local text = result.created and ('set up the worktree %s'):format(result.worktree.name)
+      or ('the worktree %s is set up'):format(result.worktree.name)
     if result.config_made then
       text = text .. '; look at .forklift.json and commit it: it says what a checkpoint saves'
     end

@@ -139,7 +139,10 @@ end
 function M.find(root)
   for _, client in ipairs(vim.lsp.get_clients({ name = 'forklift' })) do
     local stopped = client.is_stopped
-    if client.config.root_dir == root and not (vim.fn.has('nvim-0.11') == 1 and client:is_stopped() or vim.fn.has('nvim-0.11') == 0 and stopped()) then
+    if
+      client.config.root_dir == root
+      and not (vim.fn.has('nvim-0.11') == 1 and client:is_stopped() or vim.fn.has('nvim-0.11') == 0 and stopped())
+    then
       return client
     end
   end
@@ -172,8 +175,13 @@ function M.start(root, callback)
   end
   local all = settings(root)
   if type(all.cmd) == 'table' and vim.fn.executable(all.cmd[1]) == 0 then
-    return callback(nil, problem(('the program "%s" was not found'):format(all.cmd[1]),
-      'Put forklift on your PATH, or set vim.g.forklift = { binary = "/path/to/forklift" }.'))
+    return callback(
+      nil,
+      problem(
+        ('the program "%s" was not found'):format(all.cmd[1]),
+        'Put forklift on your PATH, or set vim.g.forklift = { binary = "/path/to/forklift" }.'
+      )
+    )
   end
   waiting[root] = { callback }
   if client then

@@ -152,8 +152,17 @@ local function status(root)
       return ui.fail(err)
     end
     require('forklift.state').set(root, s)
-    view('status', root, status_lines(s), { keys = { ['<CR>'] = { compared(root), 'compare the file with the checkpoint' },
-      R = { function() status(root) end, 'look again' } } })
+    view('status', root, status_lines(s), {
+      keys = {
+        ['<CR>'] = { compared(root), 'compare the file with the checkpoint' },
+        R = {
+          function()
+            status(root)
+          end,
+          'look again',
+        },
+      },
+    })
   end)
 end
 
@@ -186,8 +195,14 @@ function M.forget(root, refs, bang)
     if #plan.forget == 0 then
       return nil
     end
-    local list = vim.tbl_map(function(r) return r.name end, plan.forget)
-    return ('%s %s, about %s free after a prune'):format(plan.done and 'forgot' or 'forget', table.concat(list, ', '), ui.bytes(plan.free_bytes))
+    local list = vim.tbl_map(function(r)
+      return r.name
+    end, plan.forget)
+    return ('%s %s, about %s free after a prune'):format(
+      plan.done and 'forgot' or 'forget',
+      table.concat(list, ', '),
+      ui.bytes(plan.free_bytes)
+    )
   end, bang)
 end
 
@@ -209,7 +224,8 @@ local function log(root)
     local lines = { 'Operations of ' .. vim.fs.basename(root) }
     for _, o in ipairs(result.operations) do
       local outcome = o.outcome ~= '' and o.outcome or 'not ended'
-      local parts = { ui.pad(o.verb, 9), ui.pad(outcome, 9), ui.pad(ui.ago(o.started), 14), ui.pad(o.actor, 4), ui.one(o.name or o.error or '') }
+      local parts =
+        { ui.pad(o.verb, 9), ui.pad(outcome, 9), ui.pad(ui.ago(o.started), 14), ui.pad(o.actor, 4), ui.one(o.name or o.error or '') }
       table.insert(lines, (table.concat(parts, '  '):gsub('%s+$', '')))
     end
     view('log', root, lines)
@@ -220,7 +236,9 @@ end
 -- at most.
 local function commands(root)
   local answer = client.request_sync(root, 'forklift/commands', { worktree = vim.uri_from_fname(root) }, 500)
-  return vim.tbl_map(function(c) return c.name end, answer and answer.commands or {})
+  return vim.tbl_map(function(c)
+    return c.name
+  end, answer and answer.commands or {})
 end
 
 local function run(ctx)
@@ -230,7 +248,9 @@ local function run(ctx)
   elseif #ctx.args > 0 then
     local argv = vim.list_extend({ 'run' }, ctx.args)
     -- What the repository names is run only when it is approved.
-    return actions.trust(ctx.root, function() require('forklift.terminal').open(ctx.root, argv) end, true)
+    return actions.trust(ctx.root, function()
+      require('forklift.terminal').open(ctx.root, argv)
+    end, true)
   end
   local list = commands(ctx.root)
   if #list == 0 then
@@ -254,9 +274,13 @@ local function menu(ctx)
   elseif s and s.trusted == false then
     table.insert(offers, 1, 'trust')
   end
-  vim.ui.select(offers, { prompt = 'Forklift', kind = 'forklift.menu', format_item = function(name)
-    return ui.pad(name, 10) .. M.subcommands[name].help
-  end }, function(name)
+  vim.ui.select(offers, {
+    prompt = 'Forklift',
+    kind = 'forklift.menu',
+    format_item = function(name)
+      return ui.pad(name, 10) .. M.subcommands[name].help
+    end,
+  }, function(name)
     if name then
       M.execute(name)
     end
@@ -277,7 +301,8 @@ local function verb(name)
 end
 
 local function restore(ctx)
-  local args = { paths = behind(ctx.args), code_only = flag(ctx.args, '--code-only') or nil, data_only = flag(ctx.args, '--data-only') or nil }
+  local args =
+    { paths = behind(ctx.args), code_only = flag(ctx.args, '--code-only') or nil, data_only = flag(ctx.args, '--data-only') or nil }
   for i, path in ipairs(args.paths or {}) do
     args.paths[i] = require('forklift.unsaved').inside(vim.fn.bufadd(path), ctx.root) or path
   end
@@ -349,70 +374,164 @@ end
 
 ---@type table<string, forklift.Subcommand>
 M.subcommands = {
-  capture = { help = 'save the files and the database: [NAME] [-m NOTE]', run = function(ctx)
-    local text = message(ctx.args)
-    actions.perform(ctx.root, 'capture', { note = text, name = ctx.args[1] }, { bang = ctx.bang })
-  end },
+  capture = {
+    help = 'save the files and the database: [NAME] [-m NOTE]',
+    run = function(ctx)
+      local text = message(ctx.args)
+      actions.perform(ctx.root, 'capture', { note = text, name = ctx.args[1] }, { bang = ctx.bang })
+    end,
+  },
   restore = { help = 'put both back: [NAME] [--code-only|--data-only] [-- PATH...]', run = restore, complete = names },
   undo = { help = 'take the last restore back', run = verb('undo') },
   redo = { help = 'take the last undo back', run = verb('redo') },
   recover = { help = 'end an interrupted operation: [--back]', run = verb('recover'), complete = { '--back' } },
-  timeline = { help = 'the checkpoints, in a buffer', run = function(ctx) require('forklift.timeline').open(ctx.root) end },
-  diff = { help = 'compare this file with a checkpoint: [NAME]', complete = names, run = function(ctx)
-    require('forklift.diff').file(ctx.root, ctx.args[1], vim.api.nvim_get_current_buf())
-  end },
-  changes = { help = 'what differs in the whole worktree: [NAME [NAME]]', complete = names, run = function(ctx)
-    require('forklift.diff').changes(ctx.root, ctx.args[1], ctx.args[2])
-  end },
+  timeline = {
+    help = 'the checkpoints, in a buffer',
+    run = function(ctx)
+      require('forklift.timeline').open(ctx.root)
+    end,
+  },
+  diff = {
+    help = 'compare this file with a checkpoint: [NAME]',
+    complete = names,
+    run = function(ctx)
+      require('forklift.diff').file(ctx.root, ctx.args[1], vim.api.nvim_get_current_buf())
+    end,
+  },
+  changes = {
+    help = 'what differs in the whole worktree: [NAME [NAME]]',
+    complete = names,
+    run = function(ctx)
+      require('forklift.diff').changes(ctx.root, ctx.args[1], ctx.args[2])
+    end,
+  },
   cat = { help = 'a file as it was: NAME[:PATH]', complete = names, run = cat },
-  show = { help = 'a checkpoint in detail: NAME', complete = names, run = function(ctx)
-    if ctx.args[1] then
-      return M.show(ctx.root, ctx.args[1])
-    end
-    picker.pick(ctx.root, { prompt = 'Show checkpoint', all = true }, function(c) M.show(ctx.root, c.ref) end)
-  end },
-  status = { help = 'what changed since the checkpoint', run = function(ctx) status(ctx.root) end },
-  log = { help = 'what was done to this worktree', run = function(ctx) log(ctx.root) end },
+  show = {
+    help = 'a checkpoint in detail: NAME',
+    complete = names,
+    run = function(ctx)
+      if ctx.args[1] then
+        return M.show(ctx.root, ctx.args[1])
+      end
+      picker.pick(ctx.root, { prompt = 'Show checkpoint', all = true }, function(c)
+        M.show(ctx.root, c.ref)
+      end)
+    end,
+  },
+  status = {
+    help = 'what changed since the checkpoint',
+    run = function(ctx)
+      status(ctx.root)
+    end,
+  },
+  log = {
+    help = 'what was done to this worktree',
+    run = function(ctx)
+      log(ctx.root)
+    end,
+  },
   run = { help = 'run a command with the database: NAME, or -- COMMAND', complete = commands, run = run },
-  shell = { help = 'a prompt of the database', run = function(ctx) require('forklift.terminal').open(ctx.root, { 'db', 'shell' }) end },
-  url = { help = 'copy the database\'s URL', run = url },
+  shell = {
+    help = 'a prompt of the database',
+    run = function(ctx)
+      require('forklift.terminal').open(ctx.root, { 'db', 'shell' })
+    end,
+  },
+  url = { help = "copy the database's URL", run = url },
   start = { help = 'start the database server, and let it run', run = server('db_start', 'the server runs until :Forklift stop') },
   stop = { help = 'stop the database server', run = server('db_stop', 'the server is stopped') },
-  forget = { help = 'forget checkpoints: [NAME...]', complete = names, run = function(ctx)
-    local refs = ctx.range > 0 and require('forklift.timeline').between(vim.api.nvim_get_current_buf(), ctx.line1, ctx.line2) or ctx.args
-    if #refs > 0 then
-      return M.forget(ctx.root, refs, ctx.bang)
-    end
-    picker.pick(ctx.root, { prompt = 'Forget checkpoint' }, function(c) M.forget(ctx.root, { c.ref }, ctx.bang) end)
-  end },
+  forget = {
+    help = 'forget checkpoints: [NAME...]',
+    complete = names,
+    run = function(ctx)
+      local refs = ctx.range > 0 and require('forklift.timeline').between(vim.api.nvim_get_current_buf(), ctx.line1, ctx.line2) or ctx.args
+      if #refs > 0 then
+        return M.forget(ctx.root, refs, ctx.bang)
+      end
+      picker.pick(ctx.root, { prompt = 'Forget checkpoint' }, function(c)
+        M.forget(ctx.root, { c.ref }, ctx.bang)
+      end)
+    end,
+  },
   prune = { help = 'free what no checkpoint needs', run = prune },
   protect = { help = 'never forget: NAME...', complete = names, run = protect('protect', 'protected') },
   unprotect = { help = 'may be forgotten again: NAME...', complete = names, run = protect('unprotect', 'not protected any more') },
-  rename = { help = 'give a checkpoint another name: OLD NEW', complete = names, run = function(ctx)
-    actions.change(ctx.root, 'rename', { ref = ctx.args[1], to = ctx.args[2] }, function(c) return 'renamed to ' .. c.name end)
-  end },
-  note = { help = 'change the note of a checkpoint: NAME [TEXT]', complete = names, run = function(ctx)
-    local ref = table.remove(ctx.args, 1)
-    if not ref or #ctx.args == 0 then
-      return picker.pick(ctx.root, { prompt = 'Note of checkpoint' }, function(c) M.note(ctx.root, c) end)
-    end
-    actions.change(ctx.root, 'note', { ref = ref, text = table.concat(ctx.args, ' ') }, 'noted at ' .. ref)
-  end },
-  trust = { help = 'approve what .forklift.json would run', run = function(ctx) actions.trust(ctx.root, function() end) end },
-  setup = { help = 'give this worktree a database: [--seed NAME]', complete = { '--seed' }, run = function(ctx)
-    actions.setup(ctx.root, { seed = option(ctx.args, '--seed') })
-  end },
-  worktree = { help = 'a new worktree: PATH [--from NAME] [-b GITBRANCH]', run = worktree, complete = function(root, args)
-    return args[#args] == '--from' and names(root) or { '--from', '-b', '--seed' }
-  end },
+  rename = {
+    help = 'give a checkpoint another name: OLD NEW',
+    complete = names,
+    run = function(ctx)
+      actions.change(ctx.root, 'rename', { ref = ctx.args[1], to = ctx.args[2] }, function(c)
+        return 'renamed to ' .. c.name
+      end)
+    end,
+  },
+  note = {
+    help = 'change the note of a checkpoint: NAME [TEXT]',
+    complete = names,
+    run = function(ctx)
+      local ref = table.remove(ctx.args, 1)
+      if not ref or #ctx.args == 0 then
+        return picker.pick(ctx.root, { prompt = 'Note of checkpoint' }, function(c)
+          M.note(ctx.root, c)
+        end)
+      end
+      actions.change(ctx.root, 'note', { ref = ref, text = table.concat(ctx.args, ' ') }, 'noted at ' .. ref)
+    end,
+  },
+  trust = {
+    help = 'approve what .forklift.json would run',
+    run = function(ctx)
+      actions.trust(ctx.root, function() end)
+    end,
+  },
+  setup = {
+    help = 'give this worktree a database: [--seed NAME]',
+    complete = { '--seed' },
+    run = function(ctx)
+      actions.setup(ctx.root, { seed = option(ctx.args, '--seed') })
+    end,
+  },
+  worktree = {
+    help = 'a new worktree: PATH [--from NAME] [-b GITBRANCH]',
+    run = worktree,
+    complete = function(root, args)
+      return args[#args] == '--from' and names(root) or { '--from', '-b', '--seed' }
+    end,
+  },
   menu = { help = 'choose what to do', run = menu },
-  cli = { help = 'any command of the command line, in a terminal', run = function(ctx)
-    require('forklift.terminal').open(ctx.root, ctx.args)
-  end },
-  health = { help = ':checkhealth forklift', anywhere = true, run = function() vim.cmd('checkhealth forklift') end },
-  logs = { help = 'the log of the daemon', run = function(ctx) require('forklift.terminal').open(ctx.root, { 'daemon', 'logs' }) end },
-  restart = { help = 'start the connection anew', anywhere = true, run = function() client.restart() end },
-  help = { help = ':help forklift', anywhere = true, run = function() vim.cmd.help('forklift') end },
+  cli = {
+    help = 'any command of the command line, in a terminal',
+    run = function(ctx)
+      require('forklift.terminal').open(ctx.root, ctx.args)
+    end,
+  },
+  health = {
+    help = ':checkhealth forklift',
+    anywhere = true,
+    run = function()
+      vim.cmd('checkhealth forklift')
+    end,
+  },
+  logs = {
+    help = 'the log of the daemon',
+    run = function(ctx)
+      require('forklift.terminal').open(ctx.root, { 'daemon', 'logs' })
+    end,
+  },
+  restart = {
+    help = 'start the connection anew',
+    anywhere = true,
+    run = function()
+      client.restart()
+    end,
+  },
+  help = {
+    help = ':help forklift',
+    anywhere = true,
+    run = function()
+      vim.cmd.help('forklift')
+    end,
+  },
 }
 M.subcommands.list = vim.tbl_extend('force', M.subcommands.timeline, {})
 
@@ -434,13 +553,24 @@ function M.execute(name, args, opts)
   if not sub then
     local names_ = vim.tbl_keys(M.subcommands)
     table.sort(names_)
-    return ui.fail({ message = ('there is no :Forklift %s'):format(name), kind = 'client', hint = 'There are: ' .. table.concat(names_, ', ') .. '.' })
+    return ui.fail({
+      message = ('there is no :Forklift %s'):format(name),
+      kind = 'client',
+      hint = 'There are: ' .. table.concat(names_, ', ') .. '.',
+    })
   end
   local root = client.root()
   if not root and not sub.anywhere then
     return ui.fail({ message = 'this is in no git worktree', kind = 'client', hint = 'Open a file of one, or :cd to it.' })
   end
-  sub.run({ root = root or '', args = args or {}, bang = opts.bang or false, range = opts.range or 0, line1 = opts.line1, line2 = opts.line2 })
+  sub.run({
+    root = root or '',
+    args = args or {},
+    bang = opts.bang or false,
+    range = opts.range or 0,
+    line1 = opts.line1,
+    line2 = opts.line2,
+  })
 end
 
 -- complete completes the command line.
@@ -466,7 +596,9 @@ function M.complete(lead, line, position)
       candidates = complete or {}
     end
   end
-  return vim.tbl_filter(function(c) return vim.startswith(c, lead) end, candidates)
+  return vim.tbl_filter(function(c)
+    return vim.startswith(c, lead)
+  end, candidates)
 end
 
 return M

@@ -1,5 +1,5 @@
 -- Comparing with a checkpoint: a file in two windows, or the whole worktree as
--- a patch with the tables that differ.
+-- a patch with the tables that differ and what is defined otherwise.
 local client = require('forklift.client')
 local content = require('forklift.content')
 local state = require('forklift.state')
@@ -91,10 +91,23 @@ end
 
 -- render is a diff as lines.
 local function render(d)
-  local lines = { ('# From %s to %s: %s, +%d -%d lines'):format(d.from.name or 'nothing', d.to.working and 'what is there now' or d.to.name,
-    ui.plural(d.file_count, 'file'), d.inserted, d.deleted) }
+  local lines = {
+    ('# From %s to %s: %s, +%d -%d lines'):format(
+      d.from.name or 'nothing',
+      d.to.working and 'what is there now' or d.to.name,
+      ui.plural(d.file_count, 'file'),
+      d.inserted,
+      d.deleted
+    ),
+  }
   for _, t in ipairs(d.tables or {}) do
     table.insert(lines, ('# table %s: %s'):format(t.table, ui.rows(t)))
+  end
+  for _, o in ipairs(d.definitions or {}) do
+    table.insert(lines, ('# %s %s: %s'):format(o.kind, o.name, o.change))
+  end
+  if d.catalogs and not d.definitions_known then
+    table.insert(lines, '# system tables: their files differ; whether definitions do is not known')
   end
   for _, problem in ipairs(d.problems or {}) do
     table.insert(lines, '# ' .. ui.one(problem))

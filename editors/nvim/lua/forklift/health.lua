@@ -29,12 +29,14 @@ local function neovim()
     vim.health.ok('the settings are right')
   end
   if vim.fn.exists(':Forklift') ~= 2 then
-    vim.health.error('there is no :Forklift', 'plugin/forklift.lua was not loaded: is the plugin\'s folder in \'runtimepath\'?')
+    vim.health.error('there is no :Forklift', "plugin/forklift.lua was not loaded: is the plugin's folder in 'runtimepath'?")
   end
   local reloaders = vim.api.nvim_get_autocmds({ event = 'FileChangedShell' })
   if #reloaders > 0 then
-    vim.health.warn('an autocommand of FileChangedShell decides about files that changed on disk: ' .. (reloaders[1].group_name or 'without a group'),
-      'After a restore it is asked instead of reading the files again.')
+    vim.health.warn(
+      'an autocommand of FileChangedShell decides about files that changed on disk: ' .. (reloaders[1].group_name or 'without a group'),
+      'After a restore it is asked instead of reading the files again.'
+    )
   end
 end
 
@@ -42,7 +44,10 @@ local function program()
   vim.health.start('forklift: program')
   local binary = config.get().binary
   if vim.fn.executable(binary) == 0 then
-    vim.health.error(('the program "%s" was not found'):format(binary), 'Put forklift on your PATH, or set vim.g.forklift = { binary = "/path/to/forklift" }.')
+    vim.health.error(
+      ('the program "%s" was not found'):format(binary),
+      'Put forklift on your PATH, or set vim.g.forklift = { binary = "/path/to/forklift" }.'
+    )
     return false
   end
   local version, text = run({ binary, 'version' })
@@ -81,7 +86,10 @@ local function daemon()
     vim.health.ok(('connected for %s%s'):format(c.config.root_dir, info.version and ', version ' .. info.version or ''))
     local offered = c.server_capabilities and c.server_capabilities.executeCommandProvider
     if not (offered and vim.tbl_contains(offered.commands or {}, 'forklift.server.restore')) then
-      vim.health.error('its version does not know what this plugin asks for', 'Install plugin and program of the same version, then :Forklift restart.')
+      vim.health.error(
+        'its version does not know what this plugin asks for',
+        'Install plugin and program of the same version, then :Forklift restart.'
+      )
     end
   end
 end

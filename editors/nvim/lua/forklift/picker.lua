@@ -24,7 +24,9 @@ function M.fetch(root, ask, callback)
     if err then
       return callback(err)
     end
-    local rows = vim.tbl_map(function(c) return row(c, page.worktree) end, page.checkpoints)
+    local rows = vim.tbl_map(function(c)
+      return row(c, page.worktree)
+    end, page.checkpoints)
     callback(nil, rows, page.next)
   end)
 end
@@ -46,7 +48,9 @@ function M.names(root)
   if not page then
     return {}
   end
-  return vim.tbl_map(function(c) return row(c, page.worktree).ref end, page.checkpoints)
+  return vim.tbl_map(function(c)
+    return row(c, page.worktree).ref
+  end, page.checkpoints)
 end
 
 -- pick lets the user choose one of the worktree's checkpoints, or of the

@@ -28,7 +28,9 @@ local function read(buf)
   end
   for win, view in pairs(kept) do
     if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == buf then
-      vim.api.nvim_win_call(win, function() vim.fn.winrestview(view) end)
+      vim.api.nvim_win_call(win, function()
+        vim.fn.winrestview(view)
+      end)
     end
   end
   if not ok then
@@ -61,8 +63,12 @@ function M.restored(root, change)
     ui.notify('Not in the checkpoint, and gone from disk: ' .. table.concat(gone, ', '), vim.log.levels.WARN)
   end
   if #differ > 0 then
-    ui.notify('Changed on disk by the restore, but your buffer is modified: ' .. table.concat(differ, ', ') ..
-      '. :edit! takes what is on disk, :write keeps yours.', vim.log.levels.WARN)
+    ui.notify(
+      'Changed on disk by the restore, but your buffer is modified: '
+        .. table.concat(differ, ', ')
+        .. '. :edit! takes what is on disk, :write keeps yours.',
+      vim.log.levels.WARN
+    )
   end
   require('forklift.state').event('Restore', { root = root, restore = change })
 end

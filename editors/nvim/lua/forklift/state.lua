@@ -87,9 +87,14 @@ local function interrupted(root, status)
   local key = status.interrupted and (status.interrupted.verb .. status.interrupted.since) or nil
   if key and told[root] ~= key then
     config.get().notify(
-      ('A %s of %s was interrupted. :Forklift recover %s.'):format(status.interrupted.verb, status.interrupted.target,
-        status.interrupted.forward and 'finishes it' or 'takes it back'),
-      vim.log.levels.WARN, { title = 'Forklift' })
+      ('A %s of %s was interrupted. :Forklift recover %s.'):format(
+        status.interrupted.verb,
+        status.interrupted.target,
+        status.interrupted.forward and 'finishes it' or 'takes it back'
+      ),
+      vim.log.levels.WARN,
+      { title = 'Forklift' }
+    )
   end
   told[root] = key
 end

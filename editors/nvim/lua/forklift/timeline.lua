@@ -130,21 +130,66 @@ end
 local function keys(t)
   local command = require('forklift.command')
   return {
-    ['<CR>'] = { on(t, function(c) command.show(t.root, c.ref) end), 'show the checkpoint in detail' },
-    r = { on(t, function(c) actions.perform(t.root, 'restore', { ref = c.ref }) end), 'restore it; asks first' },
-    d = { on(t, function(c) diff.changes(t.root, c.ref) end), 'what differs from it now' },
-    c = { function() actions.perform(t.root, 'capture', {}) end, 'capture a new one' },
-    u = { function() actions.perform(t.root, 'undo', {}) end, 'undo the last restore' },
-    U = { function() actions.perform(t.root, 'redo', {}) end, 'redo what was undone' },
-    x = { on(t, function(c) command.forget(t.root, { c.ref }) end), 'forget it; asks first' },
-    n = { on(t, function(c) command.note(t.root, c) end), 'change its note' },
-    P = { on(t, function(c)
-      actions.change(t.root, c.protected and 'unprotect' or 'protect', { refs = { c.ref } }, (c.protected and 'not protected any more: ' or 'protected: ') .. c.ref)
-    end), 'protect it from being forgotten, or not any more' },
+    ['<CR>'] = { on(t, function(c)
+      command.show(t.root, c.ref)
+    end), 'show the checkpoint in detail' },
+    r = { on(t, function(c)
+      actions.perform(t.root, 'restore', { ref = c.ref })
+    end), 'restore it; asks first' },
+    d = { on(t, function(c)
+      diff.changes(t.root, c.ref)
+    end), 'what differs from it now' },
+    c = {
+      function()
+        actions.perform(t.root, 'capture', {})
+      end,
+      'capture a new one',
+    },
+    u = {
+      function()
+        actions.perform(t.root, 'undo', {})
+      end,
+      'undo the last restore',
+    },
+    U = {
+      function()
+        actions.perform(t.root, 'redo', {})
+      end,
+      'redo what was undone',
+    },
+    x = { on(t, function(c)
+      command.forget(t.root, { c.ref })
+    end), 'forget it; asks first' },
+    n = { on(t, function(c)
+      command.note(t.root, c)
+    end), 'change its note' },
+    P = {
+      on(t, function(c)
+        actions.change(
+          t.root,
+          c.protected and 'unprotect' or 'protect',
+          { refs = { c.ref } },
+          (c.protected and 'not protected any more: ' or 'protected: ') .. c.ref
+        )
+      end),
+      'protect it from being forgotten, or not any more',
+    },
     a = { toggled(t, 'all'), 'safety checkpoints too, or not' },
     p = { toggled(t, 'project'), 'all worktrees of the project, or this one' },
-    gm = { function() if t.after then load(t, true) end end, 'older ones' },
-    R = { function() load(t) end, 'read it again' },
+    gm = {
+      function()
+        if t.after then
+          load(t, true)
+        end
+      end,
+      'older ones',
+    },
+    R = {
+      function()
+        load(t)
+      end,
+      'read it again',
+    },
   }
 end
 

@@ -74,8 +74,14 @@ function M.resolve(root, verb, way, callback)
     return callback({})
   end
   local refused = function()
-    local items = vim.tbl_map(function(item) return item.path end, list)
-    ui.fail({ message = verb .. ': there are modified buffers', items = items, hint = 'Nothing was changed. Write them, or use ! to go on with what is on disk.' })
+    local items = vim.tbl_map(function(item)
+      return item.path
+    end, list)
+    ui.fail({
+      message = verb .. ': there are modified buffers',
+      items = items,
+      hint = 'Nothing was changed. Write them, or use ! to go on with what is on disk.',
+    })
   end
   if way == 'disk' then
     return callback({ include_unsaved = 'disk' })

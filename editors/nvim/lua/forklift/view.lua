@@ -5,8 +5,15 @@ M.space = vim.api.nvim_create_namespace('forklift')
 
 -- Every group is a link that a colour scheme may replace.
 for name, target in pairs({
-  ForkliftCurrent = 'String', ForkliftName = 'Identifier', ForkliftTime = 'Comment', ForkliftSize = 'Number',
-  ForkliftNote = 'Normal', ForkliftSafety = 'Comment', ForkliftTitle = 'Title', ForkliftHelp = 'Comment', ForkliftKey = 'Special',
+  ForkliftCurrent = 'String',
+  ForkliftName = 'Identifier',
+  ForkliftTime = 'Comment',
+  ForkliftSize = 'Number',
+  ForkliftNote = 'Normal',
+  ForkliftSafety = 'Comment',
+  ForkliftTitle = 'Title',
+  ForkliftHelp = 'Comment',
+  ForkliftKey = 'Special',
   ForkliftProtected = 'WarningMsg',
 }) do
   vim.api.nvim_set_hl(0, name, { link = target, default = true })
@@ -35,7 +42,14 @@ local function help(keys)
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end
   vim.api.nvim_open_win(buf, true, {
-    relative = 'cursor', row = 1, col = 2, width = width, height = #lines, style = 'minimal', border = 'rounded', title = ' Keys ',
+    relative = 'cursor',
+    row = 1,
+    col = 2,
+    width = width,
+    height = #lines,
+    style = 'minimal',
+    border = 'rounded',
+    title = ' Keys ',
   })
   for _, key in ipairs({ 'q', '<Esc>', 'g?' }) do
     vim.keymap.set('n', key, '<Cmd>close<CR>', { buffer = buf, nowait = true })
@@ -70,8 +84,22 @@ function M.open(v)
   local window = vim.wo[win][0]
   window.number, window.relativenumber, window.signcolumn, window.wrap, window.cursorline = false, false, 'no', false, true
   M.write(buf, v.lines)
-  local keys = vim.tbl_extend('keep', { q = { function() pcall(vim.api.nvim_win_close, win, true) end, 'close' } }, v.keys or {})
-  keys['g?'] = { function() help(keys) end, 'show these keys' }
+  local keys = vim.tbl_extend(
+    'keep',
+    { q = {
+      function()
+        pcall(vim.api.nvim_win_close, win, true)
+      end,
+      'close',
+    } },
+    v.keys or {}
+  )
+  keys['g?'] = {
+    function()
+      help(keys)
+    end,
+    'show these keys',
+  }
   for key, what in pairs(keys) do
     vim.keymap.set('n', key, what[1], { buffer = buf, nowait = true, silent = true, desc = 'Forklift: ' .. what[2] })
   end

@@ -1,6 +1,6 @@
 /** VS Code in a browser: code-server, with the extension, and the browser that shows its windows. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { PATIENCE, Window } from './window';
@@ -117,7 +117,10 @@ export class Editor {
 
 	/** What is in an output channel of the extension, in the window that wrote there last. */
 	output(channel: string): string {
-		return execFileSync('sh', ['-c', 'ls -t "$1"/logs/*/exthost*/forklift.forklift/"$2".log 2>/dev/null | head -n 1 | xargs -d "\\n" -r cat', 'sh', join(this.dir, 'data'), channel], { encoding: 'utf8' });
+		const logs = join(this.dir, 'data', 'logs');
+		const written = existsSync(logs) ? readdirSync(logs, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith(join('forklift.forklift', `${channel}.log`))) : [];
+		const [newest] = written.map((name) => join(logs, name)).sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+		return newest ? readFileSync(newest, 'utf8') : '';
 	}
 
 	async close(): Promise<void> {

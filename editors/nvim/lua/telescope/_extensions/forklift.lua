@@ -31,24 +31,38 @@ local function checkpoints(opts)
     if err then
       return require('forklift.ui').fail(err)
     end
-    pickers.new(opts, {
-      prompt_title = 'Forklift checkpoints',
-      finder = finders.new_table({
-        results = rows,
-        entry_maker = function(c)
-          return { value = c, display = picker.format(c), ordinal = c.ref .. ' ' .. (c.note or '') }
+    pickers
+      .new(opts, {
+        prompt_title = 'Forklift checkpoints',
+        finder = finders.new_table({
+          results = rows,
+          entry_maker = function(c)
+            return { value = c, display = picker.format(c), ordinal = c.ref .. ' ' .. (c.note or '') }
+          end,
+        }),
+        sorter = settings.generic_sorter(opts),
+        attach_mappings = function(prompt, map)
+          actions.select_default:replace(chosen(prompt, function(ref)
+            require('forklift.actions').perform(root, 'restore', { ref = ref })
+          end))
+          map(
+            { 'i', 'n' },
+            '<C-d>',
+            chosen(prompt, function(ref)
+              require('forklift.diff').changes(root, ref)
+            end)
+          )
+          map(
+            { 'i', 'n' },
+            '<C-f>',
+            chosen(prompt, function(ref)
+              require('forklift.command').forget(root, { ref })
+            end)
+          )
+          return true
         end,
-      }),
-      sorter = settings.generic_sorter(opts),
-      attach_mappings = function(prompt, map)
-        actions.select_default:replace(chosen(prompt, function(ref)
-          require('forklift.actions').perform(root, 'restore', { ref = ref })
-        end))
-        map({ 'i', 'n' }, '<C-d>', chosen(prompt, function(ref) require('forklift.diff').changes(root, ref) end))
-        map({ 'i', 'n' }, '<C-f>', chosen(prompt, function(ref) require('forklift.command').forget(root, { ref }) end))
-        return true
-      end,
-    }):find()
+      })
+      :find()
   end)
 end
 
