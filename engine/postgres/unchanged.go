@@ -50,8 +50,8 @@ var serverOwned = append([]string{"base", "global", "pg_commit_ts", "pg_logical"
 // stillFacts looks at a cluster at rest. It gives nil where a running server
 // could change what clients see without a new transaction and without moving
 // its WAL: unlogged sequences (seen by the init forks that everything unlogged
-// has), prepared transactions, replication slots; and for versions whose
-// records were not measured.
+// has), prepared transactions, replication slots, anything in a tablespace; and
+// for versions whose records were not measured.
 func (c *cluster) stillFacts(slot engine.Slot, major int, control *controlfile.File) *still {
 	root, err := c.opt.FS.OpenRoot(c.slotDir(slot))
 	if err != nil || !control.Clean() || major != 17 {
@@ -76,9 +76,10 @@ func (c *cluster) stillFacts(slot engine.Slot, major int, control *controlfile.F
 }
 
 // keptBeside reports prepared transactions and replication slots, which a
-// cluster keeps in files of their own: a slot is made without any WAL.
+// cluster keeps in files of their own: a slot is made without any WAL. And
+// tablespaces: what is unlogged in one is not looked for.
 func keptBeside(root vfs.Root) (bool, error) {
-	for _, dir := range []string{"pg_twophase", "pg_replslot"} {
+	for _, dir := range []string{"pg_twophase", "pg_replslot", "pg_tblspc"} {
 		if list, err := root.ReadDir(dir); err != nil || len(list) > 0 {
 			return len(list) > 0, err
 		}

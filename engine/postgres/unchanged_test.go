@@ -115,11 +115,12 @@ func TestUnchangedIsNeverOfAnotherHistory(t *testing.T) {
 // a new transaction and without WAL.
 func TestStillOnlyWhereEveryChangeIsSeen(t *testing.T) {
 	c := started(t)
-	sql(t, c, "CREATE TABLE t (a int)", "ALTER SYSTEM SET max_prepared_transactions = 2")
+	sql(t, c, "CREATE TABLE t (a int)", "ALTER SYSTEM SET max_prepared_transactions = 2", "ALTER SYSTEM SET allow_in_place_tablespaces = on")
 	for _, test := range []struct{ name, do, undo string }{
 		{"unlogged sequence", "CREATE UNLOGGED SEQUENCE u", "DROP SEQUENCE u"},
 		{"prepared transaction", "BEGIN; INSERT INTO t VALUES (1); PREPARE TRANSACTION 'p'", "COMMIT PREPARED 'p'"},
 		{"replication slot", "SELECT pg_create_physical_replication_slot('r', true)", "SELECT pg_drop_replication_slot('r')"},
+		{"tablespace", "CREATE TABLESPACE here LOCATION ''", "DROP TABLESPACE here"},
 	} {
 		var f facts
 		must(t, json.Unmarshal(restarted(t, c), &f))
